@@ -37,7 +37,7 @@ from autograder.judging.compare import compare
 from autograder.judging.conditions import without_conditions
 from autograder.judging.deviation_words import DeviationWords, Told
 from autograder.judging.examples import Example
-from autograder.judging.expectation import Agrees, judge
+from autograder.judging.expectation import Agrees, judge, with_attributes
 from autograder.judging.inprocess import copied
 from autograder.judging.layer_calls import CallRecorder, LayerCall, StandIn
 from autograder.judging.layer_source import calling_line
@@ -138,41 +138,47 @@ class LayerBlame:
         """Note the first step whose small error alone makes the layer wrong, if one does.
 
         As in class, a step is asked in double precision what a right layer passes to it. With what
-        is expected in its place, the layer is right.
+        is expected in its place, the layer is right. Where that cannot be tried, because the calls
+        hold too much to be written down or gradients are asked, the layer is nearly right.
         """
-        wrong = [
-            each for each in asked if each.finding and each.finding.outcome is Outcome.WRONG_VALUES
-        ]
-        for each in wrong:
-            # What holds too much to be written down is near to what is expected, or not.
-            known = each.example if each.example.calls else self._shown_calls(each)
-            for step in dict.fromkeys(call.step for call in known.calls):
-                finding = self._small_error_of(step, known)
-                if finding and (known is not each.example or self._is_cured_by(step, known)):
+        values = Outcome.WRONG_VALUES
+        for each in (each for each in asked if each.finding and each.finding.outcome is values):
+            example = each.example if each.example.calls else self._with_calls(each.example)
+            likely = self._is_nearly_right(each)
+            for step in dict.fromkeys(call.step for call in example.calls):
+                finding = self._small_error_of(step, example)
+                if finding and (likely or self._is_cured_by(step, each.example)):
                     self._small[step] = finding
                     return
 
-    def _shown_calls(self, asked: AskedExample) -> Example:
-        """Return an example with calls of the layer, if the answer without is nearly right."""
-        example = asked.example
+    def _with_calls(self, example: Example) -> Example:
+        """Return another example of the same layer, whose calls are written down."""
         own = (each for each in self.examples if each.step == example.step and each.calls)
-        expected, reply = example.expectation, asked.reply
-        if not isinstance(expected, Agrees) or not isinstance(reply, Returned):
-            return example
-        near = is_near(reply.value, expected.expected)
-        return next((each for each in own if not each.request.read), example) if near else example
+        return next((each for each in own if not each.request.read), example)
+
+    def _is_nearly_right(self, asked: AskedExample) -> bool:
+        """Say whether an answer that no right call can cure is off by little."""
+        request, expected, reply = asked.example.request, asked.example.expectation, asked.reply
+        curable = asked.example.calls and request.backward is None
+        if curable or not isinstance(expected, Agrees) or not isinstance(reply, Returned):
+            return False
+        given = with_attributes(request, reply)
+        return isinstance(given, Returned) and is_near(given.value, expected.expected)
 
     def _small_error_of(self, step: str, example: Example) -> Finding | None:
-        forms = (each.expectation.form for each in self.examples if each.step == step)
-        if any(form.compare != "values" for form in forms):
+        """Return what is wrong with a step that gets what it gets in the layer, if anything is."""
+        forms = [each.expectation.form for each in self.examples if each.step == step]
+        if not forms or any(form.compare != "values" for form in forms):
             return None
         dtype = "float64" if self.library == "torch" else ""
         for call in (each for each in example.calls if each.step == step):
             self._demand_time()
             reply = self.respondent(step).ask(Request(step, call.arguments, dtype=dtype))
-            finding = isinstance(reply, Returned) and small_error(reply.value, call.result)
-            if finding:
-                return finding
+            if isinstance(reply, Returned):
+                found = compare(reply.value, call.result, replace(forms[0], precision=""))
+                found = found or small_error(reply.value, call.result)
+                if found:
+                    return found
         return None
 
     def _is_cured_by(self, step: str, example: Example) -> bool:

@@ -112,6 +112,23 @@ def test_where_calls_of_a_layer_are_too_large_to_be_known_others_show_a_small_er
     assert told.startswith("`forward` calls your `compute_attention_weights`, which passes its own")
 
 
+def test_a_step_that_is_too_far_off_with_what_the_layer_passes_is_not_called_nearly_right() -> None:
+    clamped = ("scaled_scores.softmax(dim=-1)", "scaled_scores.softmax(dim=-1).clamp(min=1e-5)")
+    assert judged(HEADS, "compute_attention_weights", clamped).passes
+    told = words(HEADS, clamped)
+    assert "which passes its own check, but is not right with what a right layer passes" in told
+    assert "nearly right" not in told and "numbers are not as expected" in told
+
+
+def test_where_only_gradients_show_a_small_error_it_is_told_of_the_step() -> None:
+    softmax = (
+        "exponentials = (scaled_scores - scaled_scores.amax(-1, keepdim=True)).exp()\n"
+        "    return exponentials / (exponentials.sum(-1, keepdim=True) + 1e-5)"
+    )
+    told = words(HEADS, ("return scaled_scores.softmax(dim=-1)", softmax))
+    assert told.startswith("`forward` calls your `compute_attention_weights`, which passes its own")
+
+
 def test_a_step_that_gets_nearly_what_is_expected_is_not_said_to_get_what_is_expected() -> None:
     """The layer adds the small number itself."""
     added = "apply_attention(attention_weights + 1e-6, values)"
