@@ -196,8 +196,8 @@ class MultiHeadAttention(nn.Module):
 # scaled     0  3.46   1.73     0.58  2.31  0.58   2.31
 # masked     0  3.46   1.73     0.58  2.31  -1e9   -1e9
 # weight  0.02  0.63   0.11     0.04  0.20     0      0
-# -1e9 does not fit into float16; negative infinity fits everywhere. You write forward only, and
-# without causal=True it does what the class above does.
+# Later scores become negative infinity, or a very negative number such as -1e9. You write forward
+# only, and without causal=True it does what the class above does.
 class CausalMultiHeadAttention(MultiHeadAttention):
     """Multi-head self-attention that can hide the future."""
 

@@ -33,6 +33,7 @@ from autograder.judging.other_questions import (
     influences,
     random_words,
 )
+from autograder.judging.shared_numbers import with_seed
 from autograder.model.request import Failed, Reply, Request, Returned
 from autograder.model.signature import signature_of
 from autograder.model.verdict import Finding, Outcome
@@ -130,9 +131,9 @@ class Answer:
             return
         finding = explained(finding, self.request, expectation, self._asked_again)
         if isinstance(expectation, LinearLayers):
-            finding = with_shared_layers(
-                finding, self.request, reply, lambda asked: self._asked(asked)._reply
-            )
+            finding = with_shared_layers(finding, self.request, reply, self._answered)
+        if isinstance(expectation, LinearLayers | Distributed):
+            finding = with_seed(finding, self.request, self._answered)
         unnamed = finding.outcome is Outcome.WRONG_VALUES and not finding.misconception
         if self.student.naming() and unnamed and isinstance(expectation, Agrees):
             finding = self._beside(finding, expectation)
@@ -170,7 +171,7 @@ class Answer:
             return finding
         for axis, letter in enumerate(letters.split()[:-1]):
             right = influences(reference.ask, request, axis)
-            own = influences(lambda asked: self._asked(asked)._reply, request, axis)
+            own = influences(self._answered, request, axis)
             if right is not None and own is not None and (own != right).any():
                 words = f"axis {axis} ({letter})"
                 return influence_words(finding, own, right, parameter, words)
@@ -207,6 +208,9 @@ class Answer:
     def _asked(self, request: Request) -> Answer:
         """Ask another question of the same code, at once."""
         return Answer(self.student, request, self.student.conversation.ask_now(request))
+
+    def _answered(self, request: Request) -> Reply:
+        return self._asked(request)._reply
 
     def _judged(self, request: Request, expectation: Expectation, reply: Reply) -> Finding | None:
         found = judge(expectation, request, reply, (), describe=False)

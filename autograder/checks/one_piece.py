@@ -7,9 +7,10 @@ reference's way. What cannot be seen is not called wrong.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations, permutations
 from typing import Any
 
@@ -18,6 +19,7 @@ import numpy as np
 from autograder.checks.reference import Reference
 from autograder.checks.stages import Stage, stages_of
 from autograder.checks.trail import Trail, trail_of
+from autograder.judging.beyond_values import VALUES_RIGHT
 from autograder.judging.compare import ResultSpec
 from autograder.judging.conditions import conditions_of
 from autograder.judging.diagnosis import place_in, place_inside, same, worded
@@ -55,11 +57,27 @@ class OnePiece:
         """Return the steps of which one done wrong makes the reference's class this very layer.
 
         All of them, where several would: which of them it is cannot be told. () where none does.
+        A class that would only pass a wrong number to a step does the work of that step wrong: here
+        it calls nothing that does it.
         """
         if not self.requests:
             return ()
         found = tuple(dict.fromkeys(self._fitting.values()))
+        if found == (self.requests[0].target,):
+            return tuple(filter(None, [self._step_with_another_size()])) or found
         return found or tuple(filter(None, [self._exchanging[0]]))
+
+    def _step_with_another_size(self) -> str:
+        """Return the step that gives the layer's result with another size as its number, or ""."""
+        first = self.requests[0].method_arguments[:1]
+        axes = range(np.ndim(first[0])) if first and isinstance(first[0], np.ndarray) else ()
+        for name, function in self.reference.functions.items():
+            given = (partial(_with_size, function, name, axis) for axis in axes)
+            random = self.reference.exercise.step(name).random
+            with warnings.catch_warnings(action="ignore"):  # sizes that fit nothing
+                if not random and any(map(self._gives_with, given)):
+                    return name
+        return ""
 
     @cached_property
     def _fitting(self) -> dict[str, str]:
@@ -139,9 +157,13 @@ class OnePiece:
 
     def _gives(self, replaced: Mapping[str, Callable[..., Any]]) -> bool:
         """Say whether the reference's class, with these steps, gives the layer's own results."""
+        return self._gives_with(lambda request: replaced)
+
+    def _gives_with(self, steps: Callable[[Request], Mapping[str, Callable[..., Any]]]) -> bool:
+        """Say the same of steps that are made for each request."""
         for request in self.requests:
             form = self.reference.form(request.target, request.method)
-            with self.reference.replaced(replaced):
+            with self.reference.replaced(steps(request)):
                 other = self.reference.ask(request)
             if not same(self.respondent.ask(request), other, form):
                 return False
@@ -209,6 +231,18 @@ def _in_order(function: Callable[..., Any], order: Sequence[int]) -> Callable[..
     return exchanged
 
 
+def _with_size(
+    function: Callable[..., Any], name: str, axis: int, request: Request
+) -> Mapping[str, Callable[..., Any]]:
+    """Return a step whose whole numbers are all the size of an axis of what the layer gets."""
+    size = request.method_arguments[0].shape[axis]
+
+    def other(*arguments: Any) -> Any:
+        return function(*(size if type(each) is int else each for each in arguments))
+
+    return {name: other}
+
+
 def _places_words(finding: Finding, names: Sequence[str], order: Sequence[int]) -> Finding:
     changed = [
         f"as {names[place]} it uses the {names[taken]}"
@@ -242,6 +276,10 @@ def _trail_words(
     right = _right_words(stages, trail, titles)
     # Stages that cannot be seen say less than a shape does.
     shape = finding.outcome is Outcome.WRONG_SHAPE and trail.hidden_from is not None
+    # Where all parts are near enough and the result is not, none of them is known to be right.
+    values = finding.outcome is Outcome.WRONG_VALUES and finding.right != VALUES_RIGHT
+    if values and len(trail.right) == len(stages):
+        return finding
     if finding.outcome is Outcome.RAISED or trail.wrong is None or shape:
         return replace(finding, right=right or finding.right)
     step = stages[trail.wrong].step

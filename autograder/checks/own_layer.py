@@ -18,20 +18,17 @@ from autograder.checks.layouts import calls_in, in_other_orders
 from autograder.checks.reference import Reference
 from autograder.checks.student import Student
 from autograder.checks.varied_request import cotangent
+from autograder.judging.blame_findings import small_error
 from autograder.judging.expectation import Agrees, CheckFailed
 from autograder.model.exercise import Exercise
 from autograder.model.request import ContinuingRespondent, Reply, Request, Respondent, Returned
 from autograder.model.verdict import ChainVerdict, CheckVerdict, Finding, Outcome, StepVerdict
-from autograder.protocol.wire import Value, arrays_in
 
 # Says whether all checks of a step pass with the reference in place of these steps; None when that
 # could not be seen, because the code got stuck.
 Passes = Callable[[tuple[str, ...]], bool | None]
 
 _IN_PLACE = re.compile("inplace operation|modified inplace|in-place")  # as PyTorch says it
-# Of the largest number: right answers in double precision are much nearer, also where a step has
-# computed with single precision.
-SMALL = 5e-7
 CHECK = "in_the_layer"
 TITLE = "it works where your own code calls it"
 
@@ -98,8 +95,7 @@ class LayerCalls:
     def small_fault(self, step: str) -> Finding | None:
         """Return what is wrong with a step by less than its own checks can see, if anything is.
 
-        It is asked in double precision, in which right answers agree to many more digits. Such an
-        error is small in the step, and may grow in what a layer makes of it.
+        It is asked in double precision (see `small_error`).
         """
         reference = self.reference
         if reference.exercise.step(step).compare != "values":
@@ -108,10 +104,10 @@ class LayerCalls:
         calls = (replace(call, dtype=dtype) for call in self._calls)
         for call, reply in self._replies(step, calls):
             right = reference.expected(call)
-            if isinstance(reply, Returned) and isinstance(right, Returned):
-                largest, difference = _apart(reply.value, right.value)
-                if difference > SMALL * largest:
-                    return _nearly(largest, difference)
+            if not isinstance(reply, Returned) or not isinstance(right, Returned):
+                continue
+            if finding := small_error(reply.value, right.value):
+                return finding
         return None
 
     def fault_in_other_orders(self, step: str) -> Finding | None:
@@ -160,28 +156,6 @@ class LayerCalls:
         question = CheckQuestion(request, lambda: agreement)
         draw = Draw.hidden(self.reference.exercise, CHECK, {})
         return replace(request, backward=cotangent(question, draw))
-
-
-def _apart(given: Value, expected: Value) -> tuple[float, float]:
-    """Return the largest number that is expected, and the largest difference from what is given."""
-    pairs = [
-        (own, right)
-        for own, right in zip(arrays_in(given), arrays_in(expected), strict=False)
-        if own.shape == right.shape and own.size and own.dtype.kind == right.dtype.kind == "f"
-    ]
-    largest = max((float(abs(right).max()) for _, right in pairs), default=0.0)
-    difference = max((float(abs(own - right).max()) for own, right in pairs), default=0.0)
-    return largest, difference
-
-
-def _nearly(largest: float, difference: float) -> Finding:
-    return Finding(
-        Outcome.WRONG_VALUES,
-        f"Its numbers are nearly right: they differ by up to {difference:.1g}, and the largest is "
-        f"{largest:.2g}.",
-        look="That is too much for what the layer makes of them. Is a small number added "
-        "somewhere, or a bound set, that is not expected?",
-    )
 
 
 def changes_in_place(layer: StepVerdict) -> bool:
@@ -257,9 +231,9 @@ def end_to_end(
     The chain passes only if they do, with the student's own steps. Whatever is wrong before them
     was found on the way.
     """
-    if chain.outcome is not Outcome.PASSED:
-        return chain
     known = tuple(steps)
+    if chain.outcome is not Outcome.PASSED:
+        return _begun_before(chain, known)
     for layer in (step for step in known if step.name in layers):
         if not layer.passes:
             return ChainVerdict(layer.outcome, layer.name, layer.finding)
@@ -268,4 +242,17 @@ def end_to_end(
             fact = f"Your `{layer.name}` is not right with your own steps."
             finding = cause.finding or Finding(Outcome.WRONG_VALUES, fact)
             return ChainVerdict(finding.outcome, cause.name, finding)
+    return chain
+
+
+def _begun_before(chain: ChainVerdict, steps: Sequence[StepVerdict]) -> ChainVerdict:
+    """Return the verdict on a chain with the step where it goes wrong, though unseen there.
+
+    That is one before a step which passes, which is wrong with what a right layer passes to it.
+    """
+    for step in steps:
+        if step.name == chain.breaks_at:
+            break
+        if step.failing and step.failing.name == CHECK and step.finding:
+            return ChainVerdict(step.finding.outcome, step.name, step.finding)
     return chain

@@ -11,11 +11,13 @@ from dataclasses import dataclass, replace
 from autograder.judging.answer_pair import AnswerForm
 from autograder.judging.conditions import STANDING, beside_long_axes, explained
 from autograder.judging.diagnosis import same, told_by_cause
+from autograder.judging.distribution import Distributed
 from autograder.judging.examples import Example
 from autograder.judging.expectation import Agrees, Expectation, Refused, judge
 from autograder.judging.first_nan import with_first_nan
 from autograder.judging.layers import LinearLayers, with_shared_layers
 from autograder.judging.reconciliation import PassedQuestion, reconciled
+from autograder.judging.shared_numbers import with_seed
 from autograder.model.exercise import Step
 from autograder.model.request import Reply, Request, Respondent
 from autograder.model.verdict import CheckVerdict, Finding, Outcome, StepVerdict
@@ -105,6 +107,8 @@ def ask_example(example: Example, respondent: Respondent) -> AskedExample:
         finding = _unsteady(finding, example, reply, respondent)
         if isinstance(example.expectation, LinearLayers):
             finding = with_shared_layers(finding, example.request, reply, respondent.ask)
+        if isinstance(example.expectation, LinearLayers | Distributed):
+            finding = with_seed(finding, example.request, respondent.ask)
     return AskedExample(example, reply, finding or _compared(example, respondent))
 
 

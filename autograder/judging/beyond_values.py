@@ -10,8 +10,9 @@ import numpy as np
 
 from autograder.judging.compare import ResultSpec, arrays_of, compare
 from autograder.judging.diagnosis import Candidate, diagnose, named
+from autograder.judging.entry_claims import CLOSE_LOOK
 from autograder.judging.explanation import NEW_TENSORS
-from autograder.judging.precision import asked_precision
+from autograder.judging.precision import apart, asked_precision, is_near
 from autograder.model.request import Request, Returned
 from autograder.model.verdict import Finding, Outcome
 from autograder.protocol.wire import (
@@ -29,6 +30,7 @@ from autograder.protocol.wire import (
 if TYPE_CHECKING:
     from autograder.judging.expectation import Agrees
 
+VALUES_RIGHT = "The values are right."
 ADDED_FACT = (
     "Your layer has parameters beside the expected ones, and an optimizer would train them too."
 )
@@ -96,7 +98,7 @@ def judge_precision(returned: Value, expected: Value, form: ResultSpec) -> Findi
                 Outcome.WRONG_TYPE,
                 f"{subject} is {given.dtype.name}, but the inputs are {asked}, and so is the "
                 "result that is expected.",
-                right="The values are right.",
+                right=VALUES_RIGHT,
                 look=f"{NEW_TENSORS} Which line of yours makes a tensor, or names a dtype?",
             )
     return None
@@ -107,8 +109,7 @@ def judge_observations(reply: Returned, expected: Sequence[str]) -> Finding | No
     for name in reply.observations:
         if name not in expected:
             fact, look = _OBSERVATIONS[name]
-            right = "The values are right."
-            return Finding(Outcome.WRONG_VALUES, fact, right=right, look=look)
+            return Finding(Outcome.WRONG_VALUES, fact, right=VALUES_RIGHT, look=look)
     return None
 
 
@@ -123,16 +124,18 @@ def judge_gradients(
     """Return the first gradient that is missing or not as expected."""
     if request.backward is None:
         return None
-    names = expectation.gradient_names
-    finding = _gradient_finding(expectation, reply.gradients, _receivers(request))
+    names, receivers = expectation.gradient_names, _receivers(request)
+    finding = _gradient_finding(expectation, reply.gradients, receivers)
     if finding is None:
         return None
     return named(
-        replace(finding, right="The values are right."),
+        finding,
         [
             candidate
             for candidate in candidates
             if isinstance(candidate.reply, Returned)
+            # What sends back what is expected explains nothing, however near that is.
+            and _gradient_finding(expectation, candidate.reply.gradients, receivers)
             and compare(candidate.reply.value, expectation.expected, expectation.form) is None
             and _alike(candidate.reply.gradients, reply.gradients, len(names))
         ],
@@ -192,10 +195,14 @@ def _gradient_finding(
             continue
         spec = ResultSpec((name,), (None,), noun=form.noun, precision=form.precision, size=size)
         passed_on = Returned(_reaching(given, receiver))
-        different = diagnose(passed_on, _reaching(wanted, receiver), spec, ())
+        due = _reaching(wanted, receiver)
+        different = diagnose(passed_on, due, spec, ())
+        if different and is_near(passed_on.value, due):
+            return _nearly(different, name, *apart(passed_on.value, due))
         if different:
             fact = f"The gradient that arrives at `{name}` is not as expected."
-            return replace(different, fact=fact, details=(different.message,), look=_LOOK)
+            seen = _of_gradient(different.message)
+            return replace(different, fact=fact, right=VALUES_RIGHT, details=(seen,), look=_LOOK)
     if not missing:
         return None
     every = len(missing) == sum(wanted is not None for wanted in expectation.gradients)
@@ -209,8 +216,29 @@ def _gradient_finding(
     return Finding(
         Outcome.WRONG_VALUES,
         fact,
+        right=VALUES_RIGHT,
         look="A `detach`, `.data`, `no_grad`, `torch.tensor` or a detour through NumPy cuts it.",
     )
+
+
+def _nearly(finding: Finding, name: str, largest: float, difference: float) -> Finding:
+    """Return the finding on a gradient that is off by little: so may the values be, unseen."""
+    fact = (
+        f"The gradient that arrives at `{name}` is nearly right, but it is off by up to "
+        f"{difference:.1g}, and its largest number is {largest:.2g}. That is too much."
+    )
+    return replace(
+        finding,
+        fact=fact,
+        right="The values are as near to the expected ones as they have to be.",
+        details=(_of_gradient(finding.message),),
+        look=CLOSE_LOOK,
+    )
+
+
+def _of_gradient(words: str) -> str:
+    """Return what was said of a result, where it is the gradient that was compared."""
+    return words.replace("The result", "The gradient").replace("the result", "the gradient")
 
 
 _LOOK = (

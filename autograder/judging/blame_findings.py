@@ -8,25 +8,41 @@ from dataclasses import dataclass, replace
 
 from autograder.judging.diagnosis import PLACE, place_in, place_inside
 from autograder.judging.layer_calls import LayerCall
+from autograder.judging.precision import apart
 from autograder.judging.value_words import type_words
 from autograder.model.request import Returned
 from autograder.model.symbols import UNWRITTEN
 from autograder.model.verdict import Finding, Outcome
+from autograder.protocol.wire import Value
 
 PASSING = "Each step that your layer calls passes its own check."
+# Of the largest number: right answers in double precision are much nearer, also where a step has
+# computed with single precision.
+SMALL = 5e-7
+_UNFIT = "passes its own check, but is not right with what a right layer passes to it"
 
 
 @dataclass(frozen=True)
 class WrongStep:
     """A step that does not pass its own check: its name, its number (from 1), what that says.
 
-    `use` is what the step that waits for it does with it.
+    `use` is what the step that waits for it does with it. What `passes` its own check all the same
+    is wrong with what a layer passes to it.
     """
 
     name: str
     number: int
     seen: Finding
     use: str = "calls"
+    passes: bool = False
+
+    @property
+    def state(self) -> str:
+        """What to say of it in the sentence on what waits for it."""
+        if self.passes:
+            return _UNFIT
+        unwritten = self.seen.outcome is Outcome.NOT_WRITTEN
+        return UNWRITTEN if unwritten else "does not pass its own check"
 
 
 def waiting(finding: Finding, wrong: WrongStep, caller: str) -> Finding:
@@ -35,13 +51,30 @@ def waiting(finding: Finding, wrong: WrongStep, caller: str) -> Finding:
     Whether the code itself is right cannot be known before, since what it gets is not.
     """
     unwritten = wrong.seen.outcome is Outcome.NOT_WRITTEN
-    state = UNWRITTEN if unwritten else "does not pass its own check"
-    fact = f"`{caller}` {wrong.use} your `{wrong.name}`, which {state}. "
+    fact = f"`{caller}` {wrong.use} your `{wrong.name}`, which {wrong.state}. "
     fact += f"So this step waits for step {wrong.number}."
     own = "" if unwritten else f" {PLACE.sub('', wrong.seen.fact)} {wrong.seen.look}"
     told = reworded(finding, fact, f"Look there first.{own}".strip())
     misconception = wrong.seen.misconception
     return replace(told, outcome=Outcome.WAITS, right="", misconception=misconception)
+
+
+def small_error(given: Value, expected: Value) -> Finding | None:
+    """Return what is wrong with the numbers of a step by less than its own checks can see, if any.
+
+    Both are in double precision, in which right answers agree to many more digits. Such an error is
+    small in the step, and may grow in what a layer makes of it.
+    """
+    largest, difference = apart(given, expected)
+    if difference <= SMALL * largest:
+        return None
+    return Finding(
+        Outcome.WRONG_VALUES,
+        f"Its numbers are nearly right: they differ by up to {difference:.1g}, and the largest is "
+        f"{largest:.2g}.",
+        look="That is too much for what the layer makes of them. Is a small number added "
+        "somewhere, or a bound set, that is not expected?",
+    )
 
 
 def reworded(finding: Finding, fact: str, look: str) -> Finding:

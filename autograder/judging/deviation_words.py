@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from autograder.judging.blame_findings import small_error
 from autograder.judging.call_deviation import CallDeviation, MatchedCalls, alike
 from autograder.judging.examples import Example
 from autograder.judging.layer_calls import LayerCall
@@ -73,11 +74,25 @@ class DeviationWords:
             return mask_words(own, self.own, function)
         if not own.answered:  # the exception says more
             return None
+        if nearly := self._nearly_right(deviation):
+            return nearly
         fact = (
             f"In line {own.line}, `{own.step}` gets the expected numbers, and gives others "
             "than expected, although it passes its own check."
         )
         return fact, "Does it depend on the type of the numbers, or on an earlier call?"
+
+    def _nearly_right(self, deviation: CallDeviation) -> Told | None:
+        """Return the words for a call that gets numbers which are off by very little, if it does.
+
+        The layer makes more of that, so what it gets is not what is expected.
+        """
+        own, right = deviation.own, deviation.right
+        for name, given, wanted in zip(own.names, own.arguments, right.arguments):
+            if seen := small_error(given, wanted):
+                fact = f"Line {own.line} calls `{own.step}`: what it gets as `{name}` is not quite "
+                return f"{fact}what is expected.", seen.message
+        return None
 
     def given(self, deviation: CallDeviation) -> Told:
         """Return what a call gets that is not as expected."""

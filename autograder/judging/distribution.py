@@ -22,6 +22,7 @@ from autograder.model.verdict import Finding, Outcome
 from autograder.protocol.wire import Value
 
 ERRORS, UPPER_TAIL_ERRORS = 6, 12
+_OF_SEVERAL = ("independence", "order", "shared")  # kinds of faults of draws that are not apart
 _FEWEST_ROWS = 16  # of which products are looked at
 
 
@@ -71,6 +72,7 @@ def judge_distribution(
         fault.sentence,
         right="The arrays and their shapes are right.",
         look=fault.look,
+        cause=fault.kind in _OF_SEVERAL,
     )
     known = list(candidates)
     return named(
@@ -219,8 +221,9 @@ def _tied(arrays: Mapping[str, np.ndarray]) -> _Fault | None:
     if not ties:
         return None
     (first, second), correlation = next(iter(ties.items()))
-    words = "their numbers go together"
+    words, look = "their numbers go together", ""
     if np.array_equal(arrays[first], arrays[second]):
         words = "they hold the same numbers"
+        look = "Are they one array or copies of one, or does a generator begin with one seed again?"
     sentence = f"`{first}` and `{second}` are not separate draws: {words}."
-    return _Fault("independence", repr(sorted(ties)), correlation, sentence)
+    return _Fault("independence", repr(sorted(ties)), correlation, sentence, look=look)

@@ -10,6 +10,7 @@ from autograder.judging.difference import Difference
 from autograder.model.claim import Claim
 
 MOST_PLACES = 6  # that are listed one by one
+CLOSE_LOOK = "Where is a small number added, a large one cut off, or precision lost?"
 
 
 def about_rows(seen: Difference) -> Iterator[Claim]:
@@ -168,7 +169,7 @@ def about_closeness(seen: Difference) -> Iterator[Claim]:
         "close",
         f"{seen.label} is nearly right: no number is off by more than {_rounded_up(largest)}. But "
         "that is too much.",
-        "Where is a small number added, a large one cut off, or precision lost?",
+        CLOSE_LOOK,
         weak=True,
     )
 

@@ -11,7 +11,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,6 +25,7 @@ from autograder.judging.blame_findings import (
     nameless,
     placed_call,
     reworded,
+    small_error,
     waiting,
     without_name,
     without_way_back,
@@ -36,12 +37,15 @@ from autograder.judging.compare import compare
 from autograder.judging.conditions import without_conditions
 from autograder.judging.deviation_words import DeviationWords, Told
 from autograder.judging.examples import Example
-from autograder.judging.expectation import Agrees, judge
+from autograder.judging.expectation import Agrees, judge, with_attributes
+from autograder.judging.inprocess import copied
 from autograder.judging.layer_calls import CallRecorder, LayerCall, StandIn
 from autograder.judging.layer_source import calling_line
+from autograder.judging.precision import is_near
 from autograder.judging.value_origin import ValueOrigin
-from autograder.model.request import Failed, Reply, Respondent, Returned
+from autograder.model.request import Failed, Reply, Request, Respondent, Returned
 from autograder.model.verdict import Finding, Outcome
+from autograder.protocol.arrays import to_library
 from autograder.protocol.wire import Value
 
 _TOLD = (Outcome.WRONG_VALUES, Outcome.WRONG_SHAPE, Outcome.WRONG_TYPE, Outcome.RAISED)
@@ -65,12 +69,16 @@ class LayerBlame:
     examples: Sequence[Example]
     respondent: Callable[[str], Respondent]
     _known: dict[str, Finding | None] = field(default_factory=dict)
+    # What is wrong with steps that pass, by less than their own checks can see.
+    _small: dict[str, Finding] = field(default_factory=dict)
     _end: float = math.inf
 
     def told(self, asked: Sequence[AskedExample]) -> tuple[AskedExample, ...]:
         """Return the answered examples with what is at fault: an earlier step, or a call."""
         self._end = time.monotonic() + _SECONDS
         with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
+            with suppress(_TooLong):
+                self._look_for_small_error(asked)
             told = [self._told_in_time(each) for each in asked]
         pairs = [(each.finding, new) for each, new in zip(asked, told) if each.finding and new]
         # Seen in one example, what is told there says more than the name does in the others.
@@ -125,6 +133,65 @@ class LayerBlame:
         if step:
             return in_one_place(finding, step, method)
         return placed_call(finding, recorder.calls)
+
+    def _look_for_small_error(self, asked: Sequence[AskedExample]) -> None:
+        """Note the first step whose small error alone makes the layer wrong, if one does.
+
+        As in class, a step is asked in double precision what a right layer passes to it. With what
+        is expected in its place, the layer is right. Where that cannot be tried, because the calls
+        hold too much to be written down or gradients are asked, the layer is nearly right.
+        """
+        values = Outcome.WRONG_VALUES
+        for each in (each for each in asked if each.finding and each.finding.outcome is values):
+            example = each.example if each.example.calls else self._with_calls(each.example)
+            likely = self._is_nearly_right(each)
+            for step in dict.fromkeys(call.step for call in example.calls):
+                finding = self._small_error_of(step, example)
+                if finding and (likely or self._is_cured_by(step, each.example)):
+                    self._small[step] = finding
+                    return
+
+    def _with_calls(self, example: Example) -> Example:
+        """Return another example of the same layer, whose calls are written down."""
+        own = (each for each in self.examples if each.step == example.step and each.calls)
+        return next((each for each in own if not each.request.read), example)
+
+    def _is_nearly_right(self, asked: AskedExample) -> bool:
+        """Say whether an answer that no right call can cure is off by little."""
+        request, expected, reply = asked.example.request, asked.example.expectation, asked.reply
+        curable = asked.example.calls and request.backward is None
+        if curable or not isinstance(expected, Agrees) or not isinstance(reply, Returned):
+            return False
+        given = with_attributes(request, reply)
+        return isinstance(given, Returned) and is_near(given.value, expected.expected)
+
+    def _small_error_of(self, step: str, example: Example) -> Finding | None:
+        """Return what is wrong with a step that gets what it gets in the layer, if anything is."""
+        forms = [each.expectation.form for each in self.examples if each.step == step]
+        if not forms or any(form.compare != "values" for form in forms):
+            return None
+        dtype = "float64" if self.library == "torch" else ""
+        for call in (each for each in example.calls if each.step == step):
+            self._demand_time()
+            reply = self.respondent(step).ask(Request(step, call.arguments, dtype=dtype))
+            if isinstance(reply, Returned):
+                found = compare(reply.value, call.result, replace(forms[0], precision=""))
+                found = found or small_error(reply.value, call.result)
+                if found:
+                    return found
+        return None
+
+    def _is_cured_by(self, step: str, example: Example) -> bool:
+        """Say whether the layer is right with the expected numbers in all results of a step."""
+        recorder = self._recorder({})
+        self._asked(example, recorder)
+        pairs = MatchedCalls.of(recorder.calls, example.calls).pairs
+        stand_ins = {
+            number: _corrected(example.calls[place].result, self.library)
+            for number, place in pairs.items()
+            if example.calls[place].step == step
+        }
+        return bool(stand_ins) and self._is_right(example, stand_ins)
 
     def _of_calls(
         self, example: Example, own: Sequence[LayerCall], reply: Reply, finding: Finding
@@ -192,7 +259,10 @@ class LayerBlame:
 
     def _cures(self, example: Example, number: int, stand_in: StandIn) -> bool:
         """Say whether the layer is right when one of its calls is answered by somebody else."""
-        reply = self._asked(example, self._recorder({number: stand_in}))
+        return self._is_right(example, {number: stand_in})
+
+    def _is_right(self, example: Example, stand_ins: Mapping[int, StandIn]) -> bool:
+        reply = self._asked(example, self._recorder(stand_ins))
         return judge(example.expectation, example.request, reply, ()) is None
 
     def _wrong_step(self, reached: Collection[str], before: str) -> WrongStep | None:
@@ -204,6 +274,8 @@ class LayerBlame:
                 self._known[name] = self._own_finding(name)
             if name in reached and (finding := self._known[name]):
                 return WrongStep(name, number, finding)
+            if name in reached and name in self._small:
+                return WrongStep(name, number, self._small[name], passes=True)
         return None
 
     def _wrong_parent(self, example: Example) -> WrongStep | None:
@@ -228,6 +300,20 @@ class LayerBlame:
     def _demand_time(self) -> None:
         if time.monotonic() > self._end:
             raise _TooLong
+
+
+def _corrected(right: Value, library: str) -> StandIn:
+    """Return who calls a step, and makes its numbers right; gradients are the step's own."""
+
+    def add(own: Any, wanted: Value) -> Any:
+        if isinstance(wanted, tuple):
+            return tuple(map(add, own, wanted))
+        if own.shape != np.shape(wanted):
+            return own
+        plain = own.detach() if library == "torch" else own
+        return own + (to_library(copied(wanted), library) - plain)
+
+    return lambda function, *given: add(function(*given), right)
 
 
 def _has_no_way_back(example: Example, reply: Returned) -> bool:

@@ -157,7 +157,10 @@ def _layer_fault(
         places = sorted({place for pair in equal for place in pair})
         listed = ", ".join(f"`{form.names[place]}`" for place in places)
         fact = f"Some layers hold the same weights as another one: {listed}."
-        look = "Are they one layer, or copies of one? Each is expected to begin with its own draw."
+        look = (
+            "Each is expected to begin with its own draw. Are they one layer or copies of one, or "
+            "is a seed set again before each?"
+        )
         right = "The sizes of the layers are right."
         return Finding(Outcome.WRONG_VALUES, fact, right=right, look=look, cause=True)
     shared = sharing(
@@ -166,7 +169,8 @@ def _layer_fault(
     if shared:
         fact = f"The weights of `{shared[0]}` and `{shared[1]}` are not separate draws: many agree."
         right = "The sizes of the layers are right."
-        return Finding(Outcome.WRONG_VALUES, fact, right=right, cause=True)
+        look = "Is one cut out of the other, or is a seed set again before each?"
+        return Finding(Outcome.WRONG_VALUES, fact, right=right, look=look, cause=True)
     return None
 
 

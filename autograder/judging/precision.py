@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from autograder.protocol.wire import Value, arrays_in
+
 # Relative and absolute tolerance by the dtype that was asked for. Known mistakes move results
 # by 100 times those of float32 and float64. In half precision, large scores lose their last digits
 # before the softmax, so two right layers may differ by this much once in a million draws.
@@ -27,6 +29,7 @@ _ROUNDING = {"float16": 2.0**-11, "bfloat16": 2.0**-8}
 _NAMES = {np.dtype(name).char: name for name in ("float16", "float32", "float64")}
 # A result is rounded a few times on its way; being off by more than this is an error.
 _ROUNDINGS = 8
+_NEAR = 1e-3  # of the largest number
 
 
 def asked_precision(expected: np.ndarray, precision: str = "") -> str:
@@ -81,3 +84,22 @@ def _is_of(array: np.ndarray, name: str) -> bool:
             return bool((array.astype(np.float16) == array).all())
         # bfloat16 is float32 without the lower half of its bits.
         return bool((single == array).all() and not (single.view(np.uint32) & 0xFFFF).any())
+
+
+def apart(given: Value, expected: Value) -> tuple[float, float]:
+    """Return the largest number that is expected, and the largest difference from what is given."""
+    pairs = [
+        (own, right)
+        for own, right in zip(arrays_in(given), arrays_in(expected), strict=False)
+        if own.shape == right.shape and own.size and own.dtype.kind == right.dtype.kind == "f"
+    ]
+    with np.errstate(all="ignore"):
+        largest = max((float(np.abs(right).max()) for _, right in pairs), default=0.0)
+        difference = max((float(np.abs(own - right).max()) for own, right in pairs), default=0.0)
+    return largest, difference
+
+
+def is_near(given: Value, expected: Value) -> bool:
+    """Say whether numbers are off by so little that a small error may have grown to that."""
+    largest, difference = apart(given, expected)
+    return 0 < difference <= _NEAR * largest

@@ -13,6 +13,8 @@ from autograder.model.claim import Claim
 from autograder.model.request import Request
 from autograder.protocol.wire import Linear, Value
 
+_MOST_LEFT_OUT = 16  # entries that are tried
+
 
 def about_products(
     seen: Difference, request: Request | None, parts: Mapping[str, np.ndarray]
@@ -116,6 +118,39 @@ def _in_other_orders(array: np.ndarray, axis: int) -> Iterator[tuple[str, np.nda
         yield "one place too early", np.roll(array, -1, axis)
 
 
+def _left_out(seen: Difference, expected: MatrixProduct) -> Claim | None:
+    """Claim that some of the terms that a product sums up are not there."""
+    left, right = expected.left, expected.right
+    ours, theirs = left.array.ndim - 1, right.array.ndim - (1 if expected.turned else 2)
+    count = left.array.shape[ours]
+    for words, places in _left_out_places(count):
+        kept = np.delete(np.arange(count), places)
+        result = expected.of(left.array.take(kept, ours), right.array.take(kept, theirs))
+        if result is not None and seen.holds(result.astype(seen.expected.dtype)):
+            them = "it" if len(places) == 1 else "them"
+            return Claim(
+                f"left out {words}",
+                f"{seen.label} multiplies the right arguments, but its sums leave out {words} of "
+                f"their {count} terms. Without {them}, the product gives just these numbers. The "
+                f"sums run along axis {ours} of {left.words} and axis {theirs} of {right.words}.",
+                "Which line takes only a part of an axis?",
+            )
+    return None
+
+
+def _left_out_places(count: int) -> Iterator[tuple[str, list[int]]]:
+    """Give which of `count` entries may be left out, in words and by their numbers."""
+    if count < 2:
+        return
+    yield "the last", [count - 1]
+    yield "the first", [0]
+    for number in range(2, min(count, _MOST_LEFT_OUT)):
+        yield f"the last {number}", list(range(count - number, count))
+        yield f"the first {number}", list(range(number))
+    yield "every other", list(range(1, count, 2))
+    yield from ((f"number {place}", [place]) for place in range(1, min(count, _MOST_LEFT_OUT) - 1))
+
+
 def _directions(seen: Difference, expected: MatrixProduct) -> Claim | None:
     """Claim that vectors are divided by their lengths before they are multiplied."""
     left, right = expected.left.array, expected.right.array
@@ -215,4 +250,4 @@ def _projected(array: np.ndarray, by: Value) -> np.ndarray | None:
     return None
 
 
-_CLAIMS = (_turned_over, _summed, _reordered, _directions, _distances, _largest_only)
+_CLAIMS = (_turned_over, _summed, _reordered, _left_out, _directions, _distances, _largest_only)

@@ -175,10 +175,10 @@ class initialize_weights:
         return tuple(0.02 * rng.random((D, D)) for _ in range(4))
 
     def one_array_four_times(D, rng):
-        """Your four weight matrices hold the same numbers: they are one array, or copies of one.
+        """Your four weight matrices hold the same numbers.
 
-        Then queries and keys are the same for every token. How many times does your code draw
-        numbers?
+        Then queries and keys are the same for every token. Are they one array or copies of one, or
+        does a generator begin with one seed again for each?
         """
         drawn = 0.02 * rng.standard_normal((D, D))
         return drawn, drawn, drawn, drawn

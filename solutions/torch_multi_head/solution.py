@@ -642,7 +642,7 @@ class MultiHeadAttention(nn.Module):
 # {{ table({"scaled": scaled[0, IT], "masked": masked[0, IT], "weights": masked_weights[0, IT]}) }}
 # ```
 #
-# Before the softmax, the scores of later tokens become negative infinity, so that their share is zero. In `float32`, a number such as `-1e9` works as well. It does not fit into `float16`. However long the sequence is, the mask has to fit.
+# Before the softmax, the scores of later tokens become negative infinity, so that their share is zero. A very negative number such as `-1e9` works as well. Sequences have different lengths, so the mask takes its size from the one that comes in.
 #
 # The class builds on yours: it has the same `__init__` and the same two layers. You only write a new `forward`. Without `causal=True`, it does what `MultiHeadAttention` does.
 #
@@ -669,8 +669,8 @@ class MultiHeadAttention(nn.Module):
 # %% [markdown] active="py"
 # A decoder may not look ahead (steps 6 and 7 of numpy_single_head). "it" in head 0, with the mask:
 # {{ table({"scaled": scaled[0, IT], "masked": masked[0, IT], "weight": masked_weights[0, IT]}) }}
-# -1e9 does not fit into float16; negative infinity fits everywhere. You write forward only, and
-# without causal=True it does what the class above does.
+# Later scores become negative infinity, or a very negative number such as -1e9. You write forward
+# only, and without causal=True it does what the class above does.
 
 
 # %%

@@ -105,10 +105,10 @@ class create_projections:
         return *bare, nn.Linear(hidden_dim, hidden_dim)
 
     def one_layer_four_times(hidden_dim):
-        """Your four layers hold the same weights: they are one layer, or copies of one.
+        """Your four layers hold the same weights.
 
-        Each of the four is expected to begin with numbers of its own. How many times does your
-        function make a new layer?
+        Each of the four is expected to begin with numbers of its own. Are they one layer or copies
+        of one, or is a seed set again before each?
         """
         layer = nn.Linear(hidden_dim, hidden_dim)
         return layer, layer, layer, layer

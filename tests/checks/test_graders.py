@@ -7,6 +7,7 @@ the sandbox has its own tests.
 from __future__ import annotations
 
 import importlib.util
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from autograder.checks.known_mistake import Misconception
 from autograder.checks.reference import read_reference
 from autograder.checks.submission_judge import JudgedSteps
 from autograder.errors import KitError
+from autograder.judging.examples import read_examples
 from autograder.model.verdict import Outcome, StepVerdict
 from support.judged_steps import judged
 from support.toy_exercise import GRADERS, MISTAKES, RIGHT, toy
@@ -333,3 +335,14 @@ def test_a_check_that_fails_leaves_the_next_one_of_its_step_as_it_is(tmp_path: P
         Outcome.PASSED,
     ]
     assert verdict.steps[0].points == 0
+
+
+@pytest.mark.parametrize("name", ["torch_single_head", "torch_multi_head", "vit_multi_head"])
+def test_a_precision_that_the_prose_of_a_step_speaks_of_is_asked_there(name: str) -> None:
+    text = (ROOT / "solutions" / name / "solution.py").read_text(encoding="utf-8")
+    examples = read_examples(ROOT / "assignments" / name)
+    for section in re.split(r"^# ## ", text, flags=re.MULTILINE):
+        named = set(re.findall(r"\bb?float(?:16|64)\b", section))
+        steps = re.findall(r"^(?:def|class) (\w+)", section, re.MULTILINE)
+        asked = {each.request.dtype for each in examples if each.step in steps}
+        assert named <= asked, (steps, named - asked)

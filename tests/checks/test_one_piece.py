@@ -253,6 +253,23 @@ def test_a_layer_with_one_known_mistake_earns_the_steps_without_it() -> None:
     assert alone.points == 0
 
 
+def test_a_mistake_belongs_to_the_step_whose_work_the_layer_does_wrong() -> None:
+    """Only where the step is written and right is it the layer that gives it the wrong number."""
+    (piece,) = (each for each in WRONG if each.name == "divided by the whole hidden size")
+    divided, called = "q @ k.mT / x.shape[-1] ** 0.5", "scale_scores(q @ k.mT, x.shape[-1])"
+    assert divided in piece.source
+    step = "\n\ndef scale_scores(scores, head_dim):\n    return scores / math.sqrt(head_dim)\n"
+    texts = {"itself": piece.source, "calls": piece.source.replace(divided, called) + step}
+    handed_in = [
+        Submission(name, SINGLE, (text,), Path("layer.py")) for name, text in texts.items()
+    ]
+    for verdict in grade_batch(ROOT / "solutions" / SINGLE, handed_in):
+        earned = {each.name for each in verdict.steps if each.points}
+        written = {"scale_scores"} if verdict.student == "calls" else set[str]()
+        every = {each.name for each in verdict.steps}
+        assert earned == every - {"scale_scores", "SingleHeadAttention"} | written
+
+
 def test_a_layer_whose_mistake_nobody_can_name_earns_nothing() -> None:
     _, verdict = told_of("divided by three")
     assert verdict.points == 0 and not any(step.by_layer for step in verdict.steps)

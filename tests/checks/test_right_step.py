@@ -124,3 +124,13 @@ def test_an_error_that_only_the_layer_makes_visible_is_charged_to_the_step_that_
     told = next(step.finding for step in verdict.steps if step.finding)
     assert told.look.startswith("Its numbers are nearly right: they differ by up to 1e-06")
     assert "a bound set" in told.look and verdict.points == verdict.max_points - 1
+    assert verdict.chain.breaks_at == "compute_attention_weights"
+    assert verdict.chain.finding == told
+
+
+def test_a_layer_whose_result_is_only_nearly_right_is_not_said_to_be_right_in_all_its_parts() -> (
+    None
+):
+    added = "apply_attention(attention_weights + 1e-6, values)\n"
+    told = said(graded(("apply_attention(attention_weights, values)\n", added)))
+    assert "nearly right" in told and "give what is expected" not in told

@@ -70,6 +70,15 @@ class MultiHeadAttention(MultiHeadAttention):
 """
 WRONG = {
     MULTI: {
+        "a seed before each layer": Slip(
+            "create_projections",
+            r"many agree\..* Your code also sets a seed \(`torch.manual_seed`\)",
+            "def create_projections(hidden_size, bias=True):\n"
+            "    torch.manual_seed(0)\n"
+            "    Wqkv = nn.Linear(hidden_size, 3 * hidden_size, bias=bias)\n"
+            "    torch.manual_seed(0)\n"
+            "    return Wqkv, nn.Linear(hidden_size, hidden_size, bias=bias)\n",
+        ),
         "two reshapes": Slip(
             "MultiHeadAttention",
             r"two steps were wrong\. \(1\) `split_heads`: you reshape.* \(2\) `merge_heads`: you",
@@ -219,6 +228,23 @@ SingleHeadAttention = Mine
         ),
     },
     NUMPY: {
+        "a seed before each draw": Slip(
+            "initialize_weights",
+            r"the same numbers\. Your code also sets a seed \(`np.random.seed`\)",
+            "def initialize_weights(D, rng):\n"
+            "    def drawn():\n"
+            "        np.random.seed(0)\n"
+            "        return np.random.normal(0, 0.02, (D, D))\n"
+            "    return drawn(), drawn(), drawn(), drawn()\n",
+        ),
+        "a generator with one seed for each draw": Slip(
+            "initialize_weights",
+            r"the same numbers\..* Are they one array or copies of one, or does a generator begin",
+            "def initialize_weights(D, rng):\n"
+            "    def drawn():\n"
+            "        return np.random.default_rng(0).normal(0, 0.02, (D, D))\n"
+            "    return drawn(), drawn(), drawn(), drawn()\n",
+        ),
         "a mask kept from the first call": Slip(
             "create_causal_mask",
             "It is the right result of another call, which had other inputs",
@@ -411,6 +437,15 @@ def create_causal_mask(sequence_length):
         ),
     },
     VIT: {
+        "a seed before each layer": Slip(
+            "create_projections",
+            r"the same weights as another one.* Your code also sets a seed",
+            "def create_projections(hidden_dim):\n"
+            "    def drawn():\n"
+            "        torch.manual_seed(0)\n"
+            "        return nn.Linear(hidden_dim, hidden_dim)\n"
+            "    return drawn(), drawn(), drawn(), drawn()\n",
+        ),
         "tokens in front of the batch": Slip(
             "merge_heads",
             "in another order before a reshape than it needs",

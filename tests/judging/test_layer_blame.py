@@ -81,6 +81,63 @@ def test_a_step_that_calls_one_that_is_not_written_waits_and_is_written_itself()
     assert judged(NUMPY, "softmax", stub).outcome is Outcome.NOT_WRITTEN
 
 
+NEARLY = {
+    (NUMPY, "return softmax(scores)", "return np.clip(softmax(scores), 1e-6, None)"): 8,
+    (HEADS, "scaled_scores.softmax(dim=-1)", "scaled_scores.softmax(dim=-1) * (1 - 4e-6)"): 5,
+    (VIT, "scaled_scores.softmax(dim=-1)", "scaled_scores.softmax(dim=-1) + 1e-6"): 5,
+}
+
+
+@pytest.mark.parametrize(("name", "old", "new"), NEARLY)
+def test_an_error_that_only_the_layer_makes_visible_is_told_of_the_step_as_in_class(
+    name: str, old: str, new: str
+) -> None:
+    """It is within what the checks of the step can see."""
+    layer = next(step.name for step in exercise_of(name)[0].steps if "Attention" in step.name)
+    verdict = judged(name, layer, (old, new))
+    assert verdict.outcome is Outcome.WAITS and verdict.finding
+    assert verdict.finding.fact == (
+        "`forward` calls your `compute_attention_weights`, which passes its own check, but is not "
+        "right with what a right layer passes to it. "
+        f"So this step waits for step {NEARLY[name, old, new]}."
+    )
+    seen = "Look there first. Its numbers are nearly right: they differ by up to "
+    assert verdict.finding.look.startswith(seen) and "a bound set" in verdict.finding.look
+
+
+def test_where_calls_of_a_layer_are_too_large_to_be_known_others_show_a_small_error() -> None:
+    clamped = ("scaled_scores.softmax(dim=-1)", "scaled_scores.softmax(dim=-1).clamp(min=1e-6)")
+    assert judged(HEADS, "MultiHeadAttention", clamped).passes
+    told = words(HEADS, clamped, layer="CausalMultiHeadAttention")
+    assert told.startswith("`forward` calls your `compute_attention_weights`, which passes its own")
+
+
+def test_a_step_that_is_too_far_off_with_what_the_layer_passes_is_not_called_nearly_right() -> None:
+    clamped = ("scaled_scores.softmax(dim=-1)", "scaled_scores.softmax(dim=-1).clamp(min=1e-5)")
+    assert judged(HEADS, "compute_attention_weights", clamped).passes
+    told = words(HEADS, clamped)
+    assert "which passes its own check, but is not right with what a right layer passes" in told
+    assert "nearly right" not in told and "numbers are not as expected" in told
+
+
+def test_where_only_gradients_show_a_small_error_it_is_told_of_the_step() -> None:
+    softmax = (
+        "exponentials = (scaled_scores - scaled_scores.amax(-1, keepdim=True)).exp()\n"
+        "    return exponentials / (exponentials.sum(-1, keepdim=True) + 1e-5)"
+    )
+    told = words(HEADS, ("return scaled_scores.softmax(dim=-1)", softmax))
+    assert told.startswith("`forward` calls your `compute_attention_weights`, which passes its own")
+
+
+def test_a_step_that_gets_nearly_what_is_expected_is_not_said_to_get_what_is_expected() -> None:
+    """The layer adds the small number itself."""
+    added = "apply_attention(attention_weights + 1e-6, values)"
+    told = words(NUMPY, ("apply_attention(attention_weights, values)", added))
+    assert "gets the expected numbers" not in told
+    assert "what it gets as `attention_weights` is not quite what is expected." in told
+    assert "nearly right: they differ by up to 1e-06, and the largest is 1." in told
+
+
 def test_a_step_is_wrong_by_itself_where_all_that_it_calls_is_right() -> None:
     wrong = ("return softmax(scores)", "return 2 * softmax(scores)")
     verdict = judged(NUMPY, "compute_attention_weights", wrong)

@@ -26,6 +26,7 @@ from autograder.model.request import Request, Returned
 from autograder.model.verdict import Finding, Outcome, StepVerdict
 from autograder.protocol.wire import Linear, Value
 from autograder.submission.reading import Submission
+from judging.judged_layer import HEADS, judged
 
 ROOT = Path(__file__).resolve().parents[2]
 RANDOM = np.random.default_rng(20260731)
@@ -268,3 +269,28 @@ def test_infinity_is_refused_where_the_tolerance_itself_overflows() -> None:
     form = ResultSpec(("result",), ("S",), size=2e6)
     finding = compare(np.array([np.inf, 1.0], np.float16), expected, form)
     assert finding and "NaN or infinite" in finding.fact
+
+
+def test_beside_a_gradient_that_is_nearly_right_the_values_are_not_called_right() -> None:
+    """The same small number is in both; no known mistake is named that sends back what is due."""
+    softmax = (
+        "exponentials = (scaled_scores - scaled_scores.amax(-1, keepdim=True)).exp()\n"
+        "    return exponentials / (exponentials.sum(-1, keepdim=True) + 1e-4)"
+    )
+    change = ("return scaled_scores.softmax(dim=-1)", softmax)
+    finding = judged(HEADS, "compute_attention_weights", change).finding
+    assert finding and finding.misconception is None
+    assert finding.fact.startswith("The gradient that arrives at `scaled_scores` is nearly right")
+    assert "The values are right" not in finding.message
+    assert "although the values agree" not in finding.message
+    assert all("the result" not in each.lower() for each in finding.details)
+
+
+def test_a_known_mistake_that_sends_back_what_is_due_explains_no_gradient() -> None:
+    names, due = ("a",), np.array([0.5, -0.25, 0.0], np.float32)
+    request = Request("step", (due,), backward=due)
+    expectation = Agrees(due, FORM, gradients=(due,), gradient_names=names)
+    known = Candidate("known", "A mistake.", Returned(due, gradients=(due,)))
+    nearly = Returned(due, gradients=(due + np.float32(9e-5),))
+    finding = judge_gradients(expectation, request, nearly, (known,))
+    assert finding and finding.misconception is None

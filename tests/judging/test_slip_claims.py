@@ -216,6 +216,29 @@ def test_an_argument_in_another_order_or_added_once_more_is_told(words: str) -> 
     assert words in told.fact and told.look.endswith("?")
 
 
+LEFT_OUT = {
+    "the last of their 5 terms": slice(None, -1),
+    "the first of their 5 terms": slice(1, None),
+    "the last 2 of their 5 terms": slice(None, 3),
+    "every other of their 5 terms": slice(None, None, 2),
+}
+
+
+@pytest.mark.parametrize("words", LEFT_OUT)
+def test_entries_that_a_sum_leaves_out_are_told(words: str) -> None:
+    drawn, kept = np.random.default_rng(15), LEFT_OUT[words]
+    weights = shares(drawn.standard_normal((3, 4, 5)))
+    values = drawn.standard_normal((3, 5, 6))
+    wrong = weights[..., kept] @ values[:, kept]
+    told = first(wrong, weights @ values, VECTORS, weights, values)
+    assert f"but its sums leave out {words}. Without" in told.fact
+    assert told.fact.endswith(
+        "run along axis 2 of argument number 1 and axis 1 of argument number 2."
+    )
+    nearly = wrong + 1e-3 * values[:, :4]
+    assert "leave out" not in first(nearly, weights @ values, VECTORS, weights, values).fact
+
+
 STANDARDIZED: dict[str, tuple[int, ...]] = {
     "Along axis 2 (S), the numbers have mean 0": (2,),
     "Along axis 1 (S) and axis 2 (S) together, the numbers have": (1, 2),
