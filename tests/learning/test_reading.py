@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.learning.commands.lesson_text import answer_lines, lesson_of, plain
+from autograder.learning.commands.lesson_text import answer_lines, plain
+from autograder.learning.step_lesson import lesson_of
 from autograder.model.exercise import Exercise, read_exercise
 from support.learner_workspace import NAME, RIGHT_SOFTMAX, ROOT, start, stub_file, written
 from support.terminal import Terminal

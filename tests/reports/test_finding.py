@@ -16,6 +16,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from rich.console import Console
 
 from autograder.course.verdict_cells import CHECK_PREFIX, with_verdict
+from autograder.learning.own_picture import Picture
 from autograder.learning.runner.results import CheckRun, Checkup, StepRun
 from autograder.learning.state.workspace import Task
 from autograder.learning.terminal.screen import (
@@ -34,7 +35,6 @@ from autograder.model.verdict import (
     StepVerdict,
     Verdict,
 )
-from autograder.notebook.picture import Picture
 from autograder.notebook.step_report import StepReport
 from autograder.reports.feedback import feedback_page
 from autograder.reports.finding import LONGEST, MOST_DETAILS, html, step_text

@@ -19,12 +19,7 @@ from rich.text import Text
 from autograder.errors import KitError
 from autograder.learning.commands.answers import answered
 from autograder.learning.commands.climbing import give_hint
-from autograder.learning.commands.lesson_text import (
-    Lesson,
-    answer_lines,
-    lesson_lines,
-    lesson_of,
-)
+from autograder.learning.commands.lesson_text import answer_lines, lesson_lines
 from autograder.learning.commands.once import put_back, reset_question
 from autograder.learning.commands.signals import Signals
 from autograder.learning.runner.background import Background, BackgroundAnswer
@@ -32,6 +27,7 @@ from autograder.learning.runner.results import Checkup
 from autograder.learning.state.saves import Saves
 from autograder.learning.state.session import Say, open_session
 from autograder.learning.state.workspace import Task
+from autograder.learning.step_lesson import Lesson, lesson_of
 from autograder.learning.terminal.keys import END_OF_INPUT, Keyboard
 from autograder.learning.terminal.summary import summary
 from autograder.learning.terminal.view import View

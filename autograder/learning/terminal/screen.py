@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from autograder.learning.own_work import beyond_the_checks
+from autograder.learning.own_work import beyond_a_step, beyond_the_checks
 from autograder.learning.runner.results import CheckRun, Checkup, StepRun
 from autograder.learning.state.workspace import Task
 from autograder.learning.terminal.indented import CodeRows, Indented
@@ -54,7 +54,9 @@ def show_checkup(
     if len(checkup.steps) > 1:
         console.print(Text(tally(checkup)))
     if look is None:
-        console.print(Text(beyond_the_checks(checkup.exercise)))
+        beyond = beyond_a_step if task.step else beyond_the_checks
+        if words := beyond(checkup.exercise):
+            console.print(Text(words))
         show_printed(console, _all_printed(checkup))
         if question:
             console.print(Indented(Text(question), 0, 2))
