@@ -21,7 +21,7 @@ LONGEST = 2000  # characters of one text
 MOST_DETAILS = 12
 _SHORT = 200
 # Between two sentences: behind a point, which may have a quote or a bracket behind it.
-_ENDS = re.compile(r"(?<=[.!?])\s+|(?<=[.!?][\"”’)])\s+|\n+\s*")
+_GAPS = re.compile(r"(?<=[.!?])\s+|(?<=[.!?][\"”’)])\s+|\n+\s*")
 SAME = " (for the same reason)"
 # Outcomes that leave nothing for the student to look at.
 NOT_TOLD = (Outcome.PASSED, Outcome.INFRASTRUCTURE)
@@ -123,24 +123,25 @@ def _short(text: str) -> str:
     return clean(text, LONGEST)
 
 
-def sentences(text: str) -> tuple[str, ...]:
-    """Return the sentences of `text`: each ends with its point, or where its line ends.
+def sentences(text: str) -> tuple[tuple[int, int], ...]:
+    """Return where the sentences of `text` begin and end: at a point, or where a line ends.
 
-    >>> sentences("Your 0.5 is `x. y`. Why? (See [1, 2].)")
-    ('Your 0.5 is `x. y`.', 'Why?', '(See [1, 2].)')
+    >>> text = "Your 0.5 is `x. y`. Why? (See [1, 2].)"
+    >>> [text[start:end] for start, end in sentences(text)]
+    ['Your 0.5 is `x. y`.', 'Why?', '(See [1, 2].)']
     """
     found, start = [], 0
-    for end in _ENDS.finditer(text):
-        if text.count("`", start, end.start()) % 2 == 0:  # a point inside code ends nothing
-            found.append(text[start : end.start()])
-            start = end.end()
-    return tuple(each for each in (*found, text[start:]) if each.strip())
+    for gap in _GAPS.finditer(text):
+        if text.count("`", start, gap.start()) % 2 == 0:  # a point inside code ends nothing
+            found.append((start, gap.start()))
+            start = gap.end()
+    return tuple(each for each in (*found, (start, len(text))) if text[slice(*each)].strip())
 
 
 def first_sentence(text: str) -> tuple[str, str]:
     """Return the first sentence of `text`, and the rest of it."""
-    first = next(iter(sentences(text)), "")
-    return first, text[len(first) :].strip()
+    end = next((end for _, end in sentences(text)), 0)
+    return text[:end].strip(), text[end:].strip()
 
 
 def html(text: str) -> str:

@@ -11,7 +11,9 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from autograder.heatmaps import Panel, comparison, panel, save, terminal_panels
+from autograder.learning.own_picture import OwnResult, own_picture
 from autograder.learning.runner.results import CheckRun, Drawn, GivenInput, StepRun
+from autograder.learning.terminal.indented import Indented
 
 
 @dataclass(frozen=True)
@@ -80,10 +82,22 @@ def drawn(run: StepRun) -> tuple[RenderableType, ...]:
     pieces: list[RenderableType] = [Text(f"The check: {check.verdict.title}.")]
     if check.verdict.finding and all(each.yours is None for each in check.arrays):
         pieces += [Text(), Text(check.verdict.finding.fact)]  # why there is nothing to draw
-    for picture in pictures(check):
+    for number, picture in enumerate(pictures(check)):
         name = f"{picture.name}: " if len(check.arrays) > 1 else ""
-        pieces += [Text(), Text(f"{name}{picture.words}"), terminal_panels(picture.panels)]
+        pieces += [Text()] * bool(number)
+        pieces += [Text(f"{name}{picture.words}"), terminal_panels(picture.panels)]
     return (*pieces, *_inputs(check))
+
+
+def own_drawn(run: StepRun) -> tuple[RenderableType, ...]:
+    """Return what to print for a step that passes: the learner's own scores, mask or weights."""
+    own = own_picture(
+        OwnResult(run.step.name, check.verdict.title, np.asarray(drawn.yours), drawn.axes)
+        for check in run.checks
+        for drawn in check.arrays
+        if drawn.axes and drawn.yours is not None
+    )
+    return (Indented(Text(own.caption)), terminal_panels(own.panels)) if own.panels else ()
 
 
 def _inputs(check: CheckRun) -> tuple[RenderableType, ...]:

@@ -33,18 +33,19 @@ def show_checkup(
     task: Task,
     following: str,
     first_hint: Iterable[RenderableType] = (),
+    picture: Iterable[RenderableType] = (),
     question: str = "",
 ) -> None:
     """Show the answer to `attn check`, with these lines of a hint for the step to look at.
 
-    `following` is the command to type when everything is right; the `question` of the step that
-    was asked about stands before it.
+    `following` is the command to type when everything is right; the `picture` of the step that was
+    asked about, and its `question`, stand before it.
     """
     console.print(Text(f"checking {checkup.file.name}"))
     for remark in checkup.remarks:
         console.print(Text(remark))
     look = checkup.next
-    show_troubles(console, checkup, look)
+    show(console, trouble_pieces(checkup, look))
     for run in checkup.steps:
         console.print(Indented(step_line(run), 0, 4))
     signs = signs_of(checkup)
@@ -57,7 +58,8 @@ def show_checkup(
         beyond = beyond_a_step if task.step else beyond_the_checks
         if words := beyond(checkup.exercise):
             console.print(Text(words))
-        show_printed(console, _all_printed(checkup))
+        show(console, printed_pieces(_all_printed(checkup)))
+        show(console, picture)
         if question:
             console.print(Indented(Text(question), 0, 2))
             console.print(
@@ -67,12 +69,9 @@ def show_checkup(
         console.print(command(following))
         return
     console.print(Text(f"Next: {look.step.name}", style="bold"))
-    show_finding(console, look)
+    show(console, finding_pieces(look))
     console.print()
-    for piece in first_hint:
-        console.print(piece, crop=False)
-    for line in next_commands(task, look):
-        console.print(line)
+    show(console, (*first_hint, *next_commands(task, look)))
 
 
 def step_line(run: StepRun) -> Text:
@@ -116,33 +115,36 @@ def worth(step: Step) -> str:
     return f"{number(step.points)} {noun}" if step.points else "bonus"
 
 
-def show_troubles(console: Console, checkup: Checkup, look: StepRun | None) -> None:
-    """Show what kept parts of the file from being run, unless the step to look at says it."""
+def show(console: Console, pieces: Iterable[RenderableType]) -> None:
+    """Print pieces, one below the other."""
+    for piece in pieces:
+        console.print(piece, crop=False)
+
+
+def trouble_pieces(checkup: Checkup, look: StepRun | None) -> Iterator[RenderableType]:
+    """Yield what kept parts of the file from being run, unless the step to look at says it."""
     finding = look.verdict.finding if look else None
     for trouble in checkup.troubles:
         if finding is None or trouble.fact != finding.fact:
-            show_trouble(console, trouble)
+            yield from trouble_words(trouble)
 
 
-def show_trouble(console: Console, trouble: Finding) -> None:
-    """Show what kept a part of the file from being run."""
+def trouble_words(trouble: Finding) -> Iterator[RenderableType]:
+    """Yield what kept a part of the file from being run."""
     text = finding_text(trouble)
-    console.print(Text(text.fact, style="red"))
-    for words in (text.look, *_system(trouble.outcome, text)):
-        _print_indented(console, words)
+    yield Text(text.fact, style="red")
+    yield from _paragraphs((text.look, *_system(trouble.outcome, text)))
 
 
-def show_finding(console: Console, run: StepRun) -> None:
-    """Show the one thing to look at in a step."""
+def finding_pieces(run: StepRun) -> Iterator[RenderableType]:
+    """Yield the one thing to look at in a step, and what it printed."""
     text = step_text(run.verdict).finding
-    for words in (*text.parts, *_system(run.verdict.outcome, text)):
-        _print_indented(console, words)
-    show_printed(console, run.failing.printed if run.failing else "")
+    yield from _paragraphs((*text.parts, *_system(run.verdict.outcome, text)))
+    yield from printed_pieces(run.failing.printed if run.failing else "")
 
 
-def _print_indented(console: Console, words: str) -> None:
-    if words:
-        console.print(Indented(Text(words)))
+def _paragraphs(texts: Iterable[str]) -> Iterator[RenderableType]:
+    return (Indented(Text(words)) for words in texts if words)
 
 
 def _system(outcome: Outcome, text: FindingText) -> Iterable[str]:
@@ -159,17 +161,17 @@ def hint(step: Step, number: int, highest: int) -> Iterator[RenderableType]:
         yield CodeRows(step.similar.strip())
 
 
-def show_printed(console: Console, text: str) -> None:
-    """Show what the learner's code printed, indented and cut."""
+def printed_pieces(text: str) -> Iterator[RenderableType]:
+    """Yield what the learner's code printed, indented and cut."""
     lines = clean(text, PRINTED).rstrip().splitlines()
     if not lines:
         return
-    console.print()
-    console.print(Indented(Text("Your code printed:", style="dim")))
+    yield Text()
+    yield Indented(Text("Your code printed:", style="dim"))
     for line in lines[:PRINTED_LINES]:
-        console.print(Text(f"  | {line}"), soft_wrap=True)
+        yield CodeRows(f"| {line}")
     if len(lines) > PRINTED_LINES:
-        console.print(Text(f"  | … and {len(lines) - PRINTED_LINES} more lines"))
+        yield CodeRows(f"| … and {len(lines) - PRINTED_LINES} more lines")
 
 
 def _all_printed(checkup: Checkup) -> str:
