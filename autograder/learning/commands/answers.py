@@ -40,6 +40,8 @@ def answered(view: View, answer: BackgroundAnswer, *, keys: bool = False) -> Vie
         seen = _passed(seen, now[-1], stays=keys and view.checkup is not None and not focus)
     elif view.stays and not _goes_on(view, outcome):
         seen = replace(seen, focus=view.passed)
+    else:
+        seen = replace(seen, passed="", asked="")
     extra = view.extra if view.held else ()
     return replace(seen, extra=extra, held=False, busy="", page=0)
 

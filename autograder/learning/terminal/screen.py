@@ -138,9 +138,14 @@ def trouble_words(trouble: Finding) -> Iterator[RenderableType]:
 
 def finding_pieces(run: StepRun) -> Iterator[RenderableType]:
     """Yield the one thing to look at in a step, and what it printed."""
+    yield from told_pieces(run)
+    yield from printed_pieces(run.failing.printed if run.failing else "")
+
+
+def told_pieces(run: StepRun) -> Iterator[RenderableType]:
+    """Yield the one thing to look at in a step."""
     text = step_text(run.verdict).finding
     yield from _paragraphs((*text.parts, *_system(run.verdict.outcome, text)))
-    yield from printed_pieces(run.failing.printed if run.failing else "")
 
 
 def _paragraphs(texts: Iterable[str]) -> Iterator[RenderableType]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import groupby
+from itertools import chain, groupby
 
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
@@ -42,12 +42,11 @@ def _plain(line: str) -> str:
 class Piece:
     """A part of a screen, which can be divided between its units: `drawn` gives those of a range.
 
-    count: how many units it has. whole: the command that shows all of it, or "".
+    count: how many units it has.
     """
 
     count: int
     drawn: Callable[[int, int], ShownLines]
-    whole: str = ""
     is_by_line: bool = False
 
     def lines(self) -> ShownLines:
@@ -62,10 +61,10 @@ class Piece:
     def by_line(self) -> Piece:
         """The same, divided between any two lines: for what no page has room for."""
         lines = self.lines()
-        return Piece(len(lines), lambda first, end: lines[first:end], self.whole, is_by_line=True)
+        return Piece(len(lines), lambda first, end: lines[first:end], is_by_line=True)
 
 
-def piece_of(console: Console, shown: RenderableType, whole: str = "") -> Piece:
+def piece_of(console: Console, shown: RenderableType) -> Piece:
     """Return prose that is divided between sentences, and all else between its paragraphs."""
     frame = shown if isinstance(shown, Indented) else None
     text = frame.text if frame else shown
@@ -76,13 +75,9 @@ def piece_of(console: Console, shown: RenderableType, whole: str = "") -> Piece:
             part = prose[spans[first][0] : spans[end - 1][1]]
             return _printed(console, replace(frame, text=part) if frame else part)
 
-        return Piece(len(spans), drawn, whole)
+        return Piece(len(spans), drawn)
     blocks = tuple(_blocks(_printed(console, shown)))
-    return Piece(
-        len(blocks),
-        lambda first, end: tuple(line for block in blocks[first:end] for line in block),
-        whole,
-    )
+    return Piece(len(blocks), lambda first, end: tuple(chain.from_iterable(blocks[first:end])))
 
 
 def _printed(console: Console, shown: RenderableType) -> ShownLines:
@@ -101,22 +96,24 @@ def _is_blank(line: str) -> bool:
     return not _plain(line).strip()
 
 
-def pages(pieces: Sequence[Piece], room: int, width: int) -> tuple[ShownLines, ...]:
+def pages(
+    pieces: Sequence[Piece], room: int, width: int, whole: str = ""
+) -> tuple[ShownLines, ...]:
     """Return what is shown one after the other, each of at most `room` rows.
 
-    If it is more than one page, the last row of each says with which key the next one comes.
+    If it is more than one page, the last row of each says with which key the next one comes, and
+    that `whole`, a command, shows all.
     """
     everything = _lines(pieces)
     if rows(everything, width) <= room:
         return (everything,)
-    last = {_rest(len(everything), piece.whole) for piece in pieces}
-    free = room - max(rows((each,), width) for each in (*last, AGAIN))
+    most = _rest(len(everything), whole)
+    free = room - max(rows((each,), width) for each in (most, AGAIN))
     found, left = list[ShownLines](), list(pieces)
     while left:
         page, left = _page(left, free, width)
         if not page:  # no room for anything
-            return (tuple(sorted(last, key=len)[:1]),) if free >= 0 else ((),)
-        whole = next((piece.whole for piece in left), "")
+            return ((most,),) if free >= 0 else ((),)
         found.append((*page, _rest(len(_lines(left)), whole) if left else AGAIN))
     return tuple(found)
 

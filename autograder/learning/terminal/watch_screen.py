@@ -18,11 +18,11 @@ from autograder.learning.runner.results import Checkup, StepRun
 from autograder.learning.terminal.indented import Indented, unbroken
 from autograder.learning.terminal.listing import bar, overall
 from autograder.learning.terminal.screen import (
-    finding_pieces,
     printed_pieces,
     show,
     sign_of,
     tally,
+    told_pieces,
     trouble_pieces,
     worth,
 )
@@ -57,23 +57,23 @@ def screen(console: Console, view: View, *, keys: bool) -> ShownLines:
 
 def _pages(console: Console, view: View, room: int) -> tuple[ShownLines, ...]:
     """Return the pages of the body; the picture of a step that has passed gives way to words."""
+    whole = view.whole if view.extra else f"attn check {view.step.name}"
     found = tuple[ShownLines, ...]()
     for pictured in (True, False):
-        check = f"attn check {view.step.name}"
-        outcome = [piece_of(console, each, check) for each in _outcome(view, pictured=pictured)]
-        extra = [piece_of(console, each, view.whole) for each in _extra(view)]
-        found = pages([*outcome, *extra], room, console.width)
+        pieces = [piece_of(console, each) for each in _body(view, pictured=pictured)]
+        found = pages(pieces, room, console.width, whole)
         if len(found) == 1 or not view.stays:
             break
     return found
 
 
-def _body(view: View) -> tuple[RenderableType, ...]:
-    return (*_outcome(view), *_extra(view))
-
-
-def _extra(view: View) -> tuple[RenderableType, ...]:
-    return (Text(), *view.extra) if view.extra else ()
+def _body(view: View, *, pictured: bool = True) -> Iterator[RenderableType]:
+    """Yield what is said of the step, then what a key has shown, and then the rest."""
+    yield from _outcome(view, pictured=pictured)
+    if view.extra:
+        yield from (Text(), *view.extra)
+    if view.at and view.checkup:
+        yield from _beside(view.checkup, view.at)
 
 
 def _show_head(console: Console, view: View) -> None:
@@ -112,7 +112,7 @@ def _outcome(view: View, *, pictured: bool = True) -> Iterator[RenderableType]:
 
 
 def _step(view: View, checkup: Checkup, at: StepRun, *, pictured: bool) -> Iterator[RenderableType]:
-    """Yield what is said of the current step, and then what else is said of the file."""
+    """Yield what is said of the current step."""
     yield from trouble_pieces(checkup, at)
     step = at.step
     head = Text(f"Step {view.number} of {len(view.exercise.steps)}: ").append(step.name, "bold")
@@ -123,9 +123,15 @@ def _step(view: View, checkup: Checkup, at: StepRun, *, pictured: bool) -> Itera
     elif at.verdict.passes:
         yield Indented(Text(mark(Outcome.PASSED).sentence))
     else:
-        yield from finding_pieces(at)
+        yield from told_pieces(at)
         if at.verdict.outcome is Outcome.NOT_WRITTEN:
             yield Indented(Text("Write it there and save: the answer appears here.", style="dim"))
+
+
+def _beside(checkup: Checkup, at: StepRun) -> Iterator[RenderableType]:
+    """Yield what the step has printed, and what is said of the file."""
+    if not at.verdict.passes:
+        yield from printed_pieces(at.failing.printed if at.failing else "")
     yield from map(Text, checkup.remarks)
 
 
