@@ -51,6 +51,7 @@ def test_without_a_name_it_is_the_step_that_is_open(workspace: Path) -> None:
     file.write_text(written(file.read_text("utf-8"), softmax=RIGHT_SOFTMAX), encoding="utf-8")
     passed = typed("check", "softmax", folder=workspace)
     assert passed.code == 0 and "Now guess: All scores of a row are equal" in passed.words
+    assert passed.words.index("your softmax") < passed.words.index("Now guess")
     assert "attn read softmax --answers  the answer\nContinue with:" in passed.out
     said = typed("read", folder=workspace).words
     assert "2. Weight initialization" in said and "How wide do dot products" not in said

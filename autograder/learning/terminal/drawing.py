@@ -13,7 +13,6 @@ from rich.text import Text
 from autograder.heatmaps import Panel, comparison, panel, save, terminal_panels
 from autograder.learning.own_picture import OwnResult, own_picture
 from autograder.learning.runner.results import CheckRun, Drawn, GivenInput, StepRun
-from autograder.learning.terminal.indented import Indented
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ def own_drawn(run: StepRun) -> tuple[RenderableType, ...]:
         for drawn in check.arrays
         if drawn.axes and drawn.yours is not None
     )
-    return (Indented(Text(own.caption)), terminal_panels(own.panels)) if own.panels else ()
+    return (Text(own.caption), terminal_panels(own.panels), Text()) if own.panels else ()
 
 
 def _inputs(check: CheckRun) -> tuple[RenderableType, ...]:

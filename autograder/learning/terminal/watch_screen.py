@@ -140,7 +140,7 @@ def _passed(view: View, at: StepRun, *, pictured: bool) -> Iterator[RenderableTy
     if pictured:
         from autograder.learning.terminal.drawing import own_drawn
 
-        yield from (*own_drawn(at), Text())
+        yield from own_drawn(at)
     if view.asked:
         yield Indented(Text.assemble(view.asked, ("  a", "bold cyan"), " the answer"))
     following = view.open[0].step
