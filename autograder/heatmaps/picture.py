@@ -1,12 +1,12 @@
-"""The picture under a check: the learner's numbers as heat maps.
+"""The pictures of a step in notebook and terminal: what is wrong, or the learner's own result.
 
-If values differ, the picture shows the learner's beside the expected ones. If a right result says
-which token attends to which, the picture shows that.
+If values differ, the picture shows the learner's beside the expected ones. Once a step passes, it
+shows the learner's own: the row that the text works out by hand, or which token attends to which.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,10 +19,10 @@ from autograder.heatmaps.panel import (
     is_attention,
     panel,
 )
-from autograder.heatmaps.text import text_lines
 from autograder.judging.asking import AskedExample
 from autograder.judging.compare import FLOOR, arrays_of, compare_form
 from autograder.judging.expectation import Agrees
+from autograder.judging.tokens import Tokens
 from autograder.model.request import Returned
 from autograder.model.verdict import Outcome, telling
 
@@ -35,30 +35,63 @@ class Picture:
     panels: tuple[Panel, ...] = ()
 
 
+@dataclass(frozen=True, eq=False)
+class OwnResult:
+    """What a step gave in a check: an array, its name and axes, and the title of the check.
+
+    tokens: the names of the tokens, if the check is the example of the text.
+    """
+
+    step: str
+    title: str
+    name: str
+    array: np.ndarray
+    axes: str
+    tokens: Tokens | None = None
+
+
 def picture_of(asked: Sequence[AskedExample]) -> Picture:
     """Draw the example of the text if it is wrong, or the one that is told.
 
-    If none is wrong, draw the learner's own attention, if any.
+    If none is wrong, draw the learner's own result, if it says anything.
     """
     wrong = telling([each.finding for each in asked])
     if wrong is None:
-        return _own_attention(asked)
+        return own_picture([own for each in asked for own in _own_results(each)])
     by_hand = [each for each in asked if each.example.expectation.form.tokens]
     drawn = (_counter_example(each) for each in (*by_hand, asked[wrong]))
     return next((each for each in drawn if each.panels), Picture())
 
 
-def followed_lines(asked: AskedExample) -> tuple[str, ...]:
-    """Return lines about the token that an example's text follows, () if it follows none.
+def followed_token(asked: AskedExample) -> str:
+    """Say what the token that the text follows gets in place of what is expected, "" if it can't.
 
-    They say what the learner's code gives it in place of what is expected, or draw what is right.
+    `asked` is the example of the text, with numbers that are wrong.
     """
-    if asked.finding is None:
-        picture = _followed_row(asked)
-        return (picture.caption, *text_lines(picture.panels)) if picture else ()
     differing = _differing(asked)
-    told = differing[1].told if differing else ""
-    return (f"In the example of the text, {told}",) if told else ()
+    return differing[1].told if differing else ""
+
+
+def own_picture(results: Sequence[OwnResult]) -> Picture:
+    """Draw the row that the text follows, and the result that says most about who attends to whom.
+
+    Without a text, a causal triangle of different numbers is best. Weights of 0 and 1 alone, as
+    extreme inputs give them, show little.
+    """
+    by_hand = [each for each in results if each.tokens]
+    caption, panels = "", tuple[Panel, ...]()
+    if by_hand and by_hand[0].tokens:
+        arrays = {each.name: (each.array, each.axes) for each in by_hand}
+        caption, panels = followed_row(arrays, by_hand[0].tokens)
+    found = [each for each in by_hand or results if is_attention(each.axes)]
+    if not found:
+        return Picture(caption, panels)
+    chosen = min(found, key=lambda each: _says_little(each.array))
+    names = chosen.tokens.labels(chosen.array.shape, chosen.axes) if chosen.tokens else ()
+    labels = names or [f"token {number}" for number in range(chosen.array.shape[-1])]
+    whole = panel(chosen.array, title=f"your {chosen.step}", axes=chosen.axes, labels=labels)
+    caption = caption or f"What your code gives in the check “{chosen.title}”:"
+    return Picture(caption, (*panels, whole))
 
 
 def _counter_example(asked: AskedExample) -> Picture:
@@ -93,55 +126,19 @@ def _differing(asked: AskedExample) -> tuple[str, Comparison] | None:
     return None
 
 
-def _own_attention(asked: Sequence[AskedExample]) -> Picture:
-    """Draw the learner's own scores, mask or weights, of the example of the text if there is one.
-
-    Else it is a causal triangle, or an ordinary example. Weights of 0 and 1 alone, as extreme
-    inputs give, show little.
-    """
-    row = next(filter(None, map(_followed_row, asked)), Picture())
-    found = [(each, array, axes) for each in asked for array, axes in _attention(each)]
-    if not found:
-        return row
-    found.sort(
-        key=lambda each: (
-            not each[0].example.expectation.form.tokens,
-            not _is_causal(each[1]),
-            not _is_spread(each[1]),
-        )
-    )
-    chosen, array, axes = found[0]
-    example = chosen.example
-    tokens = example.expectation.form.tokens
-    names = tokens.labels(array.shape, axes) if tokens else ()
-    labels = names or [f"token {number}" for number in range(array.shape[-1])]
-    whole = panel(array, title=f"your {example.step}", axes=axes, labels=labels)
-    caption = row.caption or f"What your code gives in the check “{example.title}”:"
-    return Picture(caption, (*row.panels, whole))
+def _own_results(asked: AskedExample) -> Iterator[OwnResult]:
+    example, reply = asked.example, asked.reply
+    if not isinstance(example.expectation, Agrees) or not isinstance(reply, Returned):
+        return
+    form = example.expectation.form
+    for name, axes, value in zip(form.names, form.axes, arrays_of(reply.value, form)):
+        if axes and isinstance(value, np.ndarray):
+            yield OwnResult(example.step, example.title, name, value, axes, form.tokens)
 
 
-def _followed_row(asked: AskedExample) -> Picture | None:
-    """Draw what the text works out by hand of one token, as the learner's code gives it."""
-    expectation, reply = asked.example.expectation, asked.reply
-    if not isinstance(expectation, Agrees) or not isinstance(reply, Returned):
-        return None
-    form = expectation.form
-    arrays = arrays_of(reply.value, form)
-    if form.tokens is None or not all(isinstance(each, np.ndarray) for each in arrays):
-        return None
-    named = {name: (array, axes) for name, array, axes in zip(form.names, arrays, form.axes)}
-    words, panels = followed_row(named, form.tokens)
-    return Picture(words, panels) if words else None
-
-
-def _attention(asked: AskedExample) -> list[tuple[np.ndarray, str]]:
-    """Return the result and its axes, if its last two axes are query and key."""
-    expectation, reply = asked.example.expectation, asked.reply
-    if not isinstance(expectation, Agrees) or not isinstance(reply, Returned):
-        return []
-    axes, value = expectation.form.axes[0], reply.value
-    fits = axes is not None and is_attention(axes) and isinstance(value, np.ndarray)
-    return [(value, axes)] if fits and axes else []
+def _says_little(array: np.ndarray) -> tuple[bool, bool, bool]:
+    spread, causal = _is_spread(array), _is_causal(array)
+    return not (causal and spread), not spread, not causal
 
 
 def _is_causal(array: np.ndarray) -> bool:

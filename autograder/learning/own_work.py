@@ -95,8 +95,13 @@ def which_counts(exercise: Exercise) -> str:
 
 
 def beyond_the_checks(exercise: Exercise) -> str:
-    """Return what is asked beyond the worked examples, once these pass."""
-    return HIDDEN if _is_handed_in(exercise) else IN_A_COURSE
+    """Return what is asked beyond the worked examples, once those of every step pass."""
+    return beyond_a_step(exercise) or IN_A_COURSE
+
+
+def beyond_a_step(exercise: Exercise) -> str:
+    """Return the same for one step: "" for who learns alone, where nobody asks it."""
+    return HIDDEN if _is_handed_in(exercise) else ""
 
 
 def work_file(exercise: Exercise) -> Path:

@@ -15,6 +15,7 @@ from autograder.model.verdict import NOT_JUDGED, Finding, Outcome, StepVerdict, 
 RIGHT, WRONG, ABSENT = "✓", "✗", "·"
 # Above the code of a third hint.
 SIMILAR = "Similar code, for another job:"
+GUESS = "Now guess"  # before the question for who has written a step
 HIDDEN = "In a course, hidden graders ask the same with other inputs, after you hand in."
 NEEDS_PYTHON = "it needs Python "  # with what the grader has, behind it
 NOT_YET = "it has not been judged as it is now"

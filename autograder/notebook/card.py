@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from autograder.heatmaps.html_table import render_panels
 from autograder.heatmaps.panel import Panel
 from autograder.heatmaps.text import text_lines
-from autograder.model.symbols import SIMILAR, tone
-from autograder.reports.finding import StepText, folded_html, html
+from autograder.model.symbols import GUESS, RIGHT, SIMILAR, count, tone
+from autograder.reports.finding import StepText, first_sentence, folded_html, html
 
 COLORS = {
     "right": "var(--jp-success-color1, #388e3c)",
@@ -23,17 +23,18 @@ COLORS = {
 CARD = "padding:.1em 0 .1em 1em;max-width:52em"
 ROW = "list-style:none;margin:0;padding-left:1.2em;text-indent:-1.2em"
 PARAGRAPH = "margin:.4em 0"
+LEAD = "display:block;margin:.4em 0"
 SEEN = "What the checks saw"
 
 
 @dataclass(frozen=True)
 class Card:
-    """What a person reads about one step.
+    """What a person reads about one step: what is right, the one thing to look at, the picture.
 
-    step: its mark, its checks, and the finding with folded details. later: how many checks are not
-    asked yet. caption, panels: the
-    picture. hints: they unfold one after the other. similar: code under the last of them. foot: the
-    last line.
+    headline: how many checks pass. step: its mark, its checks, and the finding with folded details.
+    later: how many checks are not asked yet. caption, panels: the picture. hints: they unfold one
+    after the other. similar: code under the last of them. question, answer: what is asked of who
+    has written the step, or "". foot: the last line.
     """
 
     headline: str
@@ -43,46 +44,67 @@ class Card:
     panels: tuple[Panel, ...] = ()
     hints: tuple[str, ...] = ()
     similar: str = ""
+    question: str = ""
+    answer: str = ""
     foot: str = ""
 
     def lines(self) -> tuple[str, ...]:
-        """The card as lines of plain text, with the first hint only and without the details."""
-        checks = (f"  {check.mark.sign} {check.title}" for check in self.step.checks)
-        parts = [
-            (self.headline, *checks, *self._later()),
-            self.step.finding.parts,
-            (self.caption, *text_lines(self.panels)) if self.panels else (),
-            (f"Hint 1 of {len(self.hints)}: {self.hints[0]}",) if self.hints else (),
-            (self.foot,) if self.foot else (),
-        ]
+        """The card as lines of plain text, with the first hint only and what is folded left out."""
+        told = self._told
+        picture = (self.caption, *text_lines(self.panels)) if self.panels else ()
+        hint = (f"Hint 1 of {len(self.hints)}: {self.hints[0]}",) if self.hints else ()
+        checks = (self.headline, *(f"  {row}" for row in self._rows))
+        asked = (f"{GUESS}: {self.question}",) if self.question else ()
+        first, last = (told, checks) if told else (checks, ())
+        parts = [first, picture, hint, last, asked, (self.foot,) if self.foot else ()]
         spaced = [line for part in parts if part for line in ("", *part)]
         return tuple(spaced[1:])
 
     def html(self) -> str:
         """The card as HTML, with all text escaped."""
-        rows = (f"{check.mark.sign} {check.title}" for check in self.step.checks)
-        checks = "".join(
-            f"<li style='{ROW}'>{html(row)}</li>"
-            for row in (*rows, *(each.strip() for each in self._later()))
-        )
-        words = "".join(_paragraph(part) for part in self.step.finding.parts)
         return (
             f"<div style='{CARD};border-left:4px solid {COLORS[tone(self.step.mark.sign)]}'>"
-            f"<strong>{html(self.headline)}</strong>"
-            f"<ul style='margin:.3em 0;padding:0'>{checks}</ul>"
-            f"{words}{self._picture()}{self._folds()}"
+            f"{self._told_html()}{self._picture()}{self._folds()}"
             f"{_paragraph(self.foot, 'font-size:85%') if self.foot else ''}</div>"
         )
 
-    def _later(self) -> tuple[str, ...]:
-        """The row for the checks that are not asked yet, if there are any."""
+    @property
+    def _told(self) -> tuple[str, ...]:
+        """What is right, what is not, and where to look; nothing when there is nothing to tell."""
+        finding = self.step.finding
+        right = (f"{RIGHT} {self._right}",) if self._right else ()
+        return (*right, *finding.parts[bool(finding.right) :]) if finding.parts else ()
+
+    @property
+    def _right(self) -> str:
+        """What is right so far, in one short line: of several checks that pass, the first."""
+        first, *more = self.step.passed_titles or ("",)
+        others = f", and {count(len(more), 'more check')}" if more else ""
+        return self.step.finding.right or (
+            f"{first[:1].upper()}{first[1:]}{others}." if first else ""
+        )
+
+    @property
+    def _rows(self) -> tuple[str, ...]:
+        """A row for each check, and one for those that are not asked yet, if there are any."""
+        rows = (f"{check.mark.sign} {check.title}" for check in self.step.checks)
         which = "1 more check comes" if self.later == 1 else f"{self.later} more checks come"
-        return (f"  … {which} when these pass",) if self.later else ()
+        return (*rows, *((f"… {which} when these pass",) if self.later else ()))
+
+    def _told_html(self) -> str:
+        finding = self.step.finding
+        if not finding.parts:
+            return f"<strong style='{LEAD}'>{html(self.headline)}</strong>"
+        right = _paragraph(f"{RIGHT} {self._right}") if self._right else ""
+        lead, rest = first_sentence(finding.fact)
+        more = "".join(_paragraph(each) for each in (rest, finding.look) if each)
+        return f"{right}<strong style='{LEAD}'>{html(lead)}</strong>{more}"
 
     def _picture(self) -> str:
         return _paragraph(self.caption) + render_panels(self.panels) if self.panels else ""
 
     def _folds(self) -> str:
+        question = folded_html(f"{GUESS}: {self.question}", (self.answer,)) if self.question else ""
         hints = "".join(
             f"<details><summary>Hint {number} of {len(self.hints)}</summary>{html(hint)}"
             for number, hint in enumerate(self.hints, start=1)
@@ -93,7 +115,16 @@ class Card:
             )
         # Each hint is inside the one before it, so it can be unfolded only after that one.
         hints += "</details>" * len(self.hints)
-        return hints + folded_html(SEEN, self.step.finding.details)
+        seen = folded_html(SEEN, self.step.finding.details)
+        return f"{question}{hints}{self._checks()}{seen}"
+
+    def _checks(self) -> str:
+        summary = self.headline if self.step.finding.parts else "What was asked"
+        rows = "".join(f"<li style='{ROW}'>{html(row)}</li>" for row in self._rows)
+        return (
+            f"<details><summary>{html(summary)}</summary>"
+            f"<ul style='margin:.3em 0;padding:0'>{rows}</ul></details>"
+        )
 
 
 def _paragraph(text: str, style: str = "") -> str:

@@ -2,7 +2,7 @@
 
 `check(softmax)` asks the worked examples, and shows what passed and the one thing to look
 at next. It raises when something is wrong, so that nbgrader's Validate button says the
-same. It runs no hidden grader, and says so.
+same. It runs no hidden grader, and says so to who hands in.
 
 A person sees a card and one line under it. A run that nobody watches (Validate, nbclient,
 a terminal) keeps only the error, so there the error has the full text.
@@ -21,11 +21,11 @@ from autograder.errors import KitError
 from autograder.judging.examples import Example, done_by, mistake_words_of, read_examples
 from autograder.judging.inprocess import InProcess
 from autograder.judging.layer_blame import LayerBlame
+from autograder.learning.own_work import beyond_a_step
+from autograder.learning.step_lesson import asked_after
 from autograder.model.exercise import MANIFEST, Exercise, find_exercise, read_exercise
 from autograder.model.request import Respondent
 from autograder.model.shipped import shipped
-from autograder.model.symbols import mark
-from autograder.model.verdict import Outcome
 from autograder.notebook.called_step import called_step
 from autograder.notebook.closing_cell import finish_of, show_finish, waiting_words
 from autograder.notebook.kernel_record import KernelRecord, kernel_record
@@ -40,6 +40,7 @@ from autograder.notebook.written_code import WrittenCode
 SAME_CODE = (
     "The cell of `{}` has not run since the last check. If you have changed it, run it first."
 )
+AGAIN = "Change your code, run its cell, and then run this cell again."
 WIDTH = 96  # characters: a little less than a line in Validate's dialog
 
 
@@ -67,9 +68,7 @@ class NotRightYet(Exception):
         # IPython shows this instead of a traceback into our own code.
         if not _watched():
             return [part for line in str(self).splitlines() for part in _folded(line)]
-        states = {Outcome.NOT_WRITTEN: "not written yet", Outcome.WAITS: mark(Outcome.WAITS).words}
-        state = states.get(self.report.verdict.outcome, "not right yet")
-        return [f"{self.report.step.name}: {state}"]
+        return [AGAIN]  # what is wrong stands in the card
 
 
 @dataclass(frozen=True)
@@ -92,8 +91,13 @@ class Check:
                 self.exercise.step(name), self.examples, respondent, self._blame_beside(step)
             )
         remark = self.code.absent_in_class(name, step) if run_since else SAME_CODE.format(name)
-        report = replace(report, remark=remark)
         passes, finding = report.verdict.passes, report.verdict.finding
+        remarks = (remark, beyond_a_step(self.exercise) if passes else "")
+        report = replace(
+            report,
+            remarks=tuple(filter(None, remarks)),
+            asked=asked_after(self.exercise, name) if passes else None,
+        )
         does = done_by(name, self.examples) if passes else ()
         mistake = finding.misconception if finding else None
         self.record.note(name, mistake, passes=passes, does=does)

@@ -10,6 +10,7 @@ import sys
 import textwrap
 from collections.abc import Mapping
 
+from autograder.learning.step_lesson import asked_after
 from autograder.model.exercise import Exercise
 from autograder.notebook.kernel_record import KernelRecord
 from autograder.reports.finding import html
@@ -29,6 +30,7 @@ def finish_of(exercise: Exercise, record: KernelRecord, words: Mapping[str, str]
     if not all(record.passed.get(step.name) for step in needed_steps(exercise)):
         return None
     met = [record.mistakes.get(step.name, ()) for step in exercise.steps]
+    asked = [asked_after(exercise, step.name) for step in exercise.steps]
     steps = tuple(
         FinishedStep(
             number,
@@ -36,9 +38,11 @@ def finish_of(exercise: Exercise, record: KernelRecord, words: Mapping[str, str]
             step.title,
             lines,
             open=not record.passed.get(step.name),
+            question=question.question if question else "",
+            answer=question.answer if question else "",
         )
-        for number, (step, lines) in enumerate(
-            zip(exercise.steps, mistake_lines(met, words)), start=1
+        for number, (step, lines, question) in enumerate(
+            zip(exercise.steps, mistake_lines(met, words), asked), start=1
         )
     )
     return Finish(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from autograder.building.folded_answer import FoldedAnswer
 from autograder.heatmaps.picture import Picture, picture_of
 from autograder.judging.asking import ask_examples, public_checks
 from autograder.judging.examples import Example
@@ -16,7 +17,6 @@ from autograder.judging.layer_blame import LayerBlame
 from autograder.model.asked_checks import told_once
 from autograder.model.exercise import Step
 from autograder.model.request import Respondent
-from autograder.model.symbols import HIDDEN
 from autograder.model.verdict import StepVerdict
 from autograder.notebook.card import Card
 from autograder.reports.finding import step_text
@@ -26,34 +26,39 @@ from autograder.reports.finding import step_text
 class StepReport:
     """The verdict on one step by its public checks, and a picture of its result.
 
-    of: how many public checks there are; some are asked only once the others pass. remark: a
-    sentence about the code that was checked, or "".
+    of: how many public checks there are; some are asked only once the others pass. asked: the
+    question for who has written the step, None where there is none. remarks: sentences about the
+    code that was checked, and about who else checks it.
     """
 
     step: Step
     verdict: StepVerdict
     picture: Picture
     of: int
-    remark: str = ""
+    asked: FoldedAnswer | None = None
+    remarks: tuple[str, ...] = ()
 
     @property
     def headline(self) -> str:
-        """One line: which step, and how many of its public checks passed."""
+        """One line: which step, and how many of its checks passed."""
         passed = self.verdict.checks_passed
-        return f"{self.step.name}: {passed} of {self.of} public checks pass."
+        return f"{self.step.name}: {passed} of {self.of} checks pass."
 
     @property
     def card(self) -> Card:
         """The whole report as a person reads it."""
+        passes, asked = self.verdict.passes, self.asked
         return Card(
             headline=self.headline,
             step=step_text(self.verdict),
             later=self.of - len(self.verdict.checks),
             caption=self.picture.caption,
             panels=self.picture.panels,
-            hints=() if self.verdict.passes else self.step.hints,
+            hints=() if passes else self.step.hints,
             similar=self.step.similar,
-            foot=" ".join(filter(None, (self.remark, HIDDEN if self.verdict.passes else ""))),
+            question=asked.question if passes and asked else "",
+            answer=asked.answer if passes and asked else "",
+            foot=" ".join(self.remarks),
         )
 
     def lines(self) -> tuple[str, ...]:

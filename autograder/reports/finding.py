@@ -7,6 +7,7 @@ between backticks is code. Each medium adds only its own frame.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,6 +20,8 @@ from autograder.model.verdict import ChainVerdict, CheckVerdict, Finding, Outcom
 LONGEST = 2000  # characters of one text
 MOST_DETAILS = 12
 _SHORT = 200
+# Between two sentences: behind a point, which may have a quote or a bracket behind it.
+_GAPS = re.compile(r"(?<=[.!?])\s+|(?<=[.!?][\"”’)])\s+|\n+\s*")
 SAME = " (for the same reason)"
 # Outcomes that leave nothing for the student to look at.
 NOT_TOLD = (Outcome.PASSED, Outcome.INFRASTRUCTURE)
@@ -57,15 +60,20 @@ class StepText:
 
     @property
     def passed(self) -> str:
-        """The titles of the checks that passed, as one sentence; "" if none passed.
+        """The titles of the checks that passed, as one sentence; "" if none passed."""
+        words = "; ".join(self.passed_titles)
+        return f"{words[:1].upper()}{words[1:]}." if words else ""
+
+    @property
+    def passed_titles(self) -> tuple[str, ...]:
+        """The titles of the checks that passed.
 
         One that runs at several sizes has one title, and has passed if it did at all of them.
         """
         right = mark(Outcome.PASSED)
         wrong = {check.title.removesuffix(SAME) for check in self.checks if check.mark != right}
         titles = dict.fromkeys(check.title for check in self.checks if check.mark == right)
-        words = "; ".join(title for title in titles if title not in wrong)
-        return f"{words[:1].upper()}{words[1:]}." if words else ""
+        return tuple(title for title in titles if title not in wrong)
 
 
 def step_text(step: StepVerdict) -> StepText:
@@ -113,6 +121,27 @@ def shown(text: str) -> str:
 def _short(text: str) -> str:
     # Titles, signs and names are on every page, and most pages of a class say the same things.
     return clean(text, LONGEST)
+
+
+def sentences(text: str) -> tuple[tuple[int, int], ...]:
+    """Return where the sentences of `text` begin and end: at a point, or where a line ends.
+
+    >>> text = "Your 0.5 is `x. y`. Why? (See [1, 2].)"
+    >>> [text[start:end] for start, end in sentences(text)]
+    ['Your 0.5 is `x. y`.', 'Why?', '(See [1, 2].)']
+    """
+    found, start = [], 0
+    for gap in _GAPS.finditer(text):
+        if text.count("`", start, gap.start()) % 2 == 0:  # a point inside code ends nothing
+            found.append((start, gap.start()))
+            start = gap.end()
+    return tuple(each for each in (*found, (start, len(text))) if text[slice(*each)].strip())
+
+
+def first_sentence(text: str) -> tuple[str, str]:
+    """Return the first sentence of `text`, and the rest of it."""
+    end = next((end for _, end in sentences(text)), 0)
+    return text[:end].strip(), text[end:].strip()
 
 
 def html(text: str) -> str:

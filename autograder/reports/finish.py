@@ -25,7 +25,7 @@ class FinishedStep:
     """A step: its number from 1, and what is known of the way there. Only a bonus may be open.
 
     hints: the highest that was asked for, 0 also where nobody counts them. mistakes: the words of
-    those with a name.
+    those with a name. question, answer: what is asked of who has written it, or "".
     """
 
     number: int
@@ -35,6 +35,8 @@ class FinishedStep:
     hints: int = 0
     solution: bool = False
     open: bool = False
+    question: str = ""
+    answer: str = ""
 
     @property
     def help(self) -> str:

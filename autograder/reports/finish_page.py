@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from html import escape
 
 from autograder.model.closing import FurtherReading
-from autograder.reports.finding import html
+from autograder.reports.finding import folded_html, html
 from autograder.reports.finish import NONE, Finish, FinishedStep
 
 HEADS = ("step", "mistakes", "help")
@@ -31,7 +31,8 @@ h2 { font-size: 1.2rem; line-height: 1.3; margin: 1.8rem 0 .5rem; break-after: a
 table { border-collapse: collapse; width: 100%; }
 caption { text-align: left; color: var(--soft); padding-bottom: .4rem; }
 tr { break-inside: avoid; border-bottom: 1px solid var(--line); }
-li { margin: .4rem 0; break-inside: avoid; }
+li, details { margin: .4rem 0; break-inside: avoid; }
+summary { cursor: pointer; } details p { margin: .3rem 0 .6rem 1.1rem; }
 code { font: .92em ui-monospace, "SF Mono", Consolas, "DejaVu Sans Mono", monospace; }
 @page { margin: 18mm; }
 @media print { main { max-width: none; padding: 0; } body { font-size: 10.5pt; } }
@@ -58,6 +59,7 @@ def finish_body(finish: Finish, head: str = "h2") -> str:
         "What you have built": _paragraphs((finish.built,)) if finish.built else "",
         "How long it took": _paragraphs(finish.took),
         "Step by step": _table(finish),
+        "Can you still answer?": "".join(map(_question, finish.steps)),
         "What to read next": _list(map(_reading, finish.reading)) if finish.reading else "",
         "What is not known here": _list(map(html, finish.unknown)),
     }
@@ -88,6 +90,11 @@ def _row(step: FinishedStep, columns: int) -> str:
     texts = (mistakes, html(step.help) or NONE)[: columns - 1]
     cells = "".join(f"<td style='{_CELL}'>{text}</td>" for text in texts)
     return f"<tr><th scope='row' style='{_CELL}'>{html(step.heading)}</th>{cells}</tr>"
+
+
+def _question(step: FinishedStep) -> str:
+    asked = step.question and not step.open
+    return folded_html(f"{step.number}. {step.question}", (step.answer,)) if asked else ""
 
 
 def _reading(reading: FurtherReading) -> str:

@@ -62,7 +62,7 @@ def test_a_learner_finishes_the_numpy_exercise_with_the_keyboard_alone(
         by_rename(file, text)
         watching.sees(f"✓ {step} passes.")
         if number < len(STEPS):
-            watching.sees(f"Step {number + 1} of {len(STEPS)}: {STEPS[number]}")
+            watching.sees(f"Enter for step {number + 1}, {STEPS[number]}")
     watching.sees(f"Every step of {NAME} passes.")
     watching.press("l")
     watching.sees(f"{len(STEPS)} of {len(STEPS)} steps passed")

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from autograder.learning.step_lesson import lesson_of
 from autograder.model.closing import Closing
 from autograder.model.exercise import Exercise, read_exercise
 from autograder.model.work_time import LONGEST_PAUSE, WorkTime, read_work_time
+from autograder.reports.finding import html
 from autograder.reports.finish import Finish, FinishedStep, mistake_lines, took_words
 from autograder.reports.finish_page import finish_body, finish_page
 from autograder.verification.student_text import terms_of, written_texts
@@ -100,6 +102,24 @@ def test_a_page_to_keep_is_written_and_nothing_else_is_written_over(tmp_path: Pa
     assert stub_file(work).read_bytes() == own
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_the_page_asks_the_question_of_each_step_with_its_answer_folded(
+    name: str, tmp_path: Path
+) -> None:
+    work = start(tmp_path / "work", name)
+    solve(work, name)
+    assert typed("finish", name, "--save", "finish.html", folder=work).code == 0
+    page = (work / "finish.html").read_text(encoding="utf-8")
+    asked = [lesson_of(exercise(name), step.name).after for step in exercise(name).steps]
+    questions = [each for each in asked if each]
+    assert page.count("<details><summary>") == page.count("</details>") == len(questions)
+    assert ("Can you still answer?" in page) == bool(questions)
+    for each in questions:
+        summary = f"{html(each.question)}</summary><p>{html(each.answer.partition('$')[0])}"
+        assert summary in page
+    assert "$" not in page and "<details open" not in page
+
+
 def test_without_the_bonus_an_exercise_is_done_and_the_bonus_is_still_open(tmp_path: Path) -> None:
     name = "torch_multi_head"
     bonus = next(step.name for step in exercise(name).steps if not step.points)
@@ -150,7 +170,7 @@ class Outline(HTMLParser):
 def test_the_page_has_captions_and_scopes_no_script_and_nothing_from_outside() -> None:
     steps = (
         FinishedStep(1, "softmax", "Softmax", ("Your `softmax` <b>sums</b>.",), 2, True),
-        FinishedStep(2, "mask", "Mask", (), open=True),
+        FinishedStep(2, "mask", "Mask", (), open=True, question="Why?", answer="So."),
     )
     found = exercise().closing
     finish = Finish("Title", found.built, steps, ("Long.",), ("More.",), found.reading)
@@ -164,6 +184,7 @@ def test_the_page_has_captions_and_scopes_no_script_and_nothing_from_outside() -
     assert "script" not in names and not {"src", "href"} & {k for _, a in outline.tags for k in a}
     assert "&lt;b&gt;sums" in page and "2 hints and the solution" in page
     assert "prefers-color-scheme: dark" in page and "@media print" in page
+    assert "<details" not in page, "an open step asks nothing"
     assert "1 of 2 steps are done, and what is left is a bonus." in page
     uncounted = finish_body(replace(finish, counts_help=False), "h4")
     assert "2 of 3 hints" not in uncounted and ">help<" not in uncounted

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.learning.commands.lesson_text import answer_lines, lesson_of, plain
+from autograder.learning.commands.lesson_text import answer_lines, plain
+from autograder.learning.step_lesson import lesson_of
 from autograder.model.exercise import Exercise, read_exercise
 from support.learner_workspace import NAME, RIGHT_SOFTMAX, ROOT, start, stub_file, written
 from support.terminal import Terminal
@@ -50,6 +51,7 @@ def test_without_a_name_it_is_the_step_that_is_open(workspace: Path) -> None:
     file.write_text(written(file.read_text("utf-8"), softmax=RIGHT_SOFTMAX), encoding="utf-8")
     passed = typed("check", "softmax", folder=workspace)
     assert passed.code == 0 and "Now guess: All scores of a row are equal" in passed.words
+    assert passed.words.index("your softmax") < passed.words.index("Now guess")
     assert "attn read softmax --answers  the answer\nContinue with:" in passed.out
     said = typed("read", folder=workspace).words
     assert "2. Weight initialization" in said and "How wide do dot products" not in said
@@ -86,11 +88,12 @@ def test_in_a_watch_t_shows_the_lesson_and_a_pass_asks_a_question(
     assert "To see all: attn read softmax" in " ".join(lines)
     file = stub_file(workspace)
     file.write_text(written(file.read_text("utf-8"), softmax=RIGHT_SOFTMAX), encoding="utf-8")
-    shown = " ".join(" ".join(terminal.frame("softmax passes", "Step 2 of 11")).split())
-    assert "Now guess: All scores of a row are equal" in shown and "(a: the answer)" in shown
+    shown = " ".join(" ".join(terminal.frame("softmax passes", "Enter for step 2")).split())
+    assert "Now guess: All scores of a row are equal" in shown and "a the answer" in shown
+    assert "your softmax" in shown and "Each share" not in shown
     terminal.press("a")
-    shown = " ".join(" ".join(terminal.frame("The factor cancels")).split())
-    assert "Each share is 1 divided by the number of tokens" in shown
+    shown = " ".join(" ".join(terminal.frame("Each share is 1 divided")).split())
+    assert "The factor cancels" not in shown  # the answer to what was asked before
 
 
 def test_what_is_shown_is_what_the_notebook_says(workspace: Path) -> None:

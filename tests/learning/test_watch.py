@@ -71,6 +71,8 @@ def test_every_next_action_is_one_key_and_only_a_yes_resets(workspace: Path) -> 
     assert copy.read_text(encoding="utf-8") == mine
     by_rename(file, written(stub, softmax=RIGHT_SOFTMAX))
     terminal.sees("✓ softmax passes.")
+    terminal.sees("Enter for step 2, initialize_weights")
+    terminal.press("\r")
     terminal.sees("Step 2 of 11: initialize_weights")
     terminal.press("n")
     terminal.sees("Step 3 of 11: project_qkv")

@@ -96,6 +96,34 @@ def test_p_n_and_numbers_go_to_any_step_and_function_keys_to_none(
     terminal.frame("Step 10 of 11")
 
 
+def test_it_stays_on_a_step_that_has_passed_until_enter_or_until_other_code_is_saved(
+    workspace: Path, terminal: Terminal
+) -> None:
+    terminal.frame("Step 1 of 11", "q quit")
+    put(workspace, softmax=WRONG_SOFTMAX)
+    terminal.frame("down the columns")
+    terminal.press("\r")  # nothing has passed, so nothing happens
+    put(workspace, softmax=RIGHT_SOFTMAX)
+    shown = terminal.frame("✓ softmax passes.", "Step 1 of 11: softmax")
+    words = " ".join(" ".join(shown).split())
+    order = ("your softmax", "query ↓", "Now guess: All scores", "Enter for step 2, initialize")
+    assert [words.index(each) for each in order] == sorted(words.index(each) for each in order)
+    put(workspace, softmax=f"    # the same\n{RIGHT_SOFTMAX}")
+    terminal.frame("Step 1 of 11: softmax", "your softmax", "Enter for step 2")
+    terminal.press("a")
+    terminal.frame("Each share is 1 divided", "Enter for step 2")
+    put(workspace, softmax=RIGHT_SOFTMAX, initialize_weights="    return 1")
+    terminal.frame("Step 2 of 11: initialize_weights", "It returns a single value")
+    put(workspace, softmax=WRONG_SOFTMAX)
+    terminal.frame("Step 1 of 11: softmax", "down the columns")
+    put(workspace, softmax=RIGHT_SOFTMAX)
+    terminal.frame("Step 1 of 11: softmax", "Enter for step 2")
+    terminal.press("\r")
+    terminal.frame("Step 2 of 11: initialize_weights", "not written yet")
+    put(workspace, softmax=RIGHT_SOFTMAX, create_causal_mask="    return np.tri(sequence_length)")
+    terminal.frame("✓ create_causal_mask passes.", "your create_causal_mask", "Enter for step 2")
+
+
 def test_it_says_which_save_it_has_looked_at_and_what_is_in_it(
     workspace: Path, terminal: Terminal
 ) -> None:
@@ -139,9 +167,8 @@ def test_nothing_scrolls_off_at_any_size_and_what_matters_is_there(
         for _ in range(4):
             terminal.press("h")
             assert taken(terminal.frame("q"), columns) < height, (height, columns)
-    terminal.press("n")
-    terminal.press("p")
-    terminal.frame("Step 1 of 11", "To see all: attn check softmax")
+        terminal.press("np")
+        terminal.frame("Step 1 of 11", "To see all: attn check softmax")
     terminal.process.setwinsize(60, 100)
     assert 24 < taken(terminal.frame("a printed line 11", "q quit"), 100) < 60
     terminal.process.setwinsize(10, 50)

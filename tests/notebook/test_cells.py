@@ -15,6 +15,7 @@ import pytest
 from autograder.checks.reference import read_reference
 from autograder.learning.own_work import MARK
 from autograder.learning.state.progress import FILE, read_progress
+from autograder.notebook.check import AGAIN
 from support.kernel import Kernel, running_kernel
 from support.learner_workspace import NAME, ROOT, WRONG_SOFTMAX, limited, start
 
@@ -29,7 +30,7 @@ WRONG = RIGHT.replace("axis=-1", "axis=0")
 OTHER_NAME = WRONG.replace("def softmax", "def Softmax")
 BROKEN = RIGHT.replace("keepdims=True))\n", "keepdims=True)\n", 1)
 STEP, CHECK, OWN = "step-softmax", "check-softmax", "own-cell"
-PASSES, SAME = "9 of 9 public checks pass", "has not run since the last check"
+PASSES, SAME = "9 of 9 checks pass", "has not run since the last check"
 
 
 @pytest.fixture
@@ -244,7 +245,7 @@ def test_a_cell_that_was_changed_and_saved_since_it_ran_is_told_so(
     for text, later in ((WRONG, 3600), (RIGHT, -3600)):  # as it ran; not saved yet
         save(text, later=later)
         told = checked(kernel)
-        assert "changed since" not in told and "public checks pass" in told
+        assert "changed since" not in told and "checks pass" in told
     (folder / f"{NAME}.ipynb").unlink()
     save(RIGHT, name="renamed")
     assert "changed since it ran" in checked(kernel)
@@ -293,7 +294,7 @@ def test_where_nobody_watches_a_mistake_is_told_whole_in_lines_that_fit_a_dialog
     assert max(map(len, shown.splitlines())) <= 96  # Validate's dialog cuts off what is longer
     assert "autograder/" not in shown
     watched = kernel.run("check(softmax)", person=True)
-    assert "softmax: not right yet" in watched and "public checks" in watched
+    assert AGAIN in watched and "not right yet" not in watched and "checks pass" in watched
 
 
 # --- a kernel that lives on ---------------------------------------------------------------------
@@ -343,4 +344,4 @@ def test_what_is_wrong_in_a_layer_is_told_by_the_lines_of_its_cell(kernel: Kerne
     assert "Traceback" not in shown and "StopIteration" not in shown
     shown = told("queries, keys, values = project", "queries, values, keys = project")
     assert "unpacks the results of `project_qkv` as `queries`, `values`, `keys`." in shown
-    assert "10 of 10 public checks pass" in told("causal: bool", "causal: bool")
+    assert "10 of 10 checks pass" in told("causal: bool", "causal: bool")

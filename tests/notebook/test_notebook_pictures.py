@@ -27,12 +27,14 @@ from autograder.checks.reference import Reference, read_reference
 from autograder.course.page import clean_html
 from autograder.heatmaps.panel import is_attention
 from autograder.judging.examples import write_examples
+from autograder.learning.step_lesson import lesson_of
 from autograder.model.symbols import HIDDEN
 from autograder.notebook.check import Check, NotRightYet, open_exercise
 from autograder.notebook.layer import show_numbers
 from autograder.notebook.preserved_state import undisturbed
 from autograder.notebook.step_report import StepReport
 from autograder.notebook.training_cell import train
+from autograder.reports.finding import html
 from autograder.submission.definitions import find_definitions
 from autograder.submission.percent import percent_cells
 from autograder.submission.reading import read_submission
@@ -154,7 +156,7 @@ def test_with_the_reference_in_place_a_notebook_runs_draws_and_says_nothing_on_s
     for step in reference(name).exercise.steps:
         (check,) = (cell for cell in code(read) if cell.id == f"check-{step.name}")
         words = check.outputs[0].data["text/plain"]
-        counted = re.search(rf"{step.name}: (\d+) of (\d+) public checks pass", words)
+        counted = re.search(rf"{step.name}: (\d+) of (\d+) checks pass", words)
         assert counted and counted[1] == counted[2] and HIDDEN in words
     *cells, closing = last_cells(read)
     shown = [output for cell in cells for output in cell.outputs]
@@ -271,6 +273,71 @@ def test_a_card_stays_a_card_where_nbgraders_feedback_takes_its_styles_out() -> 
     assert "&lt;" not in page and "<td>NaN</td>" in page and "<details>" in page
 
 
+# --- the order of a card ------------------------------------------------------------------------
+
+
+def test_a_card_leads_with_what_is_right_then_the_one_thing_to_look_at_and_folds_its_checks() -> (
+    None
+):
+    def softmax(scores: Any) -> Any:
+        exponentials = np.exp(scores)
+        return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+    shown = wrong(check_of("numpy_single_head"), softmax)
+    page = shown._repr_html_()
+    order = [
+        "✓ The shape of the result is right",
+        "<strong style='display:block;margin:.4em 0'>Your softmax exponentiates the scores",
+        "In the check “scores as large",
+        "<table",
+        "<summary>Hint 1 of 3",
+        "<summary>softmax: 1 of 8 checks pass.</summary>",
+        "✓ every row of scores becomes weights",
+        "✗ scores as large as 10 000",
+        "… 5 more checks come when these pass",
+    ]
+    places = [page.index(each) for each in order]
+    assert places == sorted(places)
+    before, _, folded = page.partition("1 of 8 checks pass.</summary>")
+    assert "✗" not in before and folded.index("</details>") > folded.index("… 5 more")
+    text = "\n".join(shown.lines())
+    assert text.index("✓ The shape") < text.index("Your softmax") < text.index("1 of 8 checks")
+
+
+def test_where_a_finding_says_nothing_of_what_is_right_the_checks_that_pass_do() -> None:
+    known = reference("numpy_single_head").module.softmax
+
+    def softmax(scores: Any) -> Any:
+        if scores.dtype == np.float32:
+            raise ValueError("stop")
+        return known(scores)
+
+    lines = wrong(check_of("numpy_single_head"), softmax).lines()
+    told = "✓ Every row of scores becomes weights that sum to 1, and 3 more checks."
+    assert lines[0] == told and "ValueError" in lines[1]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_step_that_passes_asks_the_question_of_its_lesson_with_the_answer_folded(
+    name: str,
+) -> None:
+    check, module = check_of(name), reference(name).module
+    for step in check.exercise.steps:
+        asked = lesson_of(check.exercise, step.name).after
+        shown = check(getattr(module, step.name))
+        page, text = shown._repr_html_(), repr(shown)
+        assert asked and html(asked.answer) in page and html(asked.answer) not in html(text)
+        question = f"<details><summary>Now guess: {html(asked.question)}</summary>"
+        assert page.index("checks pass.</strong>") < page.index(question)
+        assert page.rfind("<table") < page.index(question) < page.index("What was asked")
+        assert f"Now guess: {asked.question}" in text
+
+
+def test_an_exercise_whose_lesson_asks_nothing_after_a_check_has_no_question_under_it() -> None:
+    shown = check_of(STRETCH)(reference(STRETCH).module.measure_spread)
+    assert "Now guess" not in shown._repr_html_() and "Now guess" not in repr(shown)
+
+
 # --- a check disturbs nothing -------------------------------------------------------------------
 
 
@@ -350,7 +417,7 @@ def test_a_check_asks_the_same_again_after_code_that_overwrites_its_input() -> N
     before = write_examples(check.exercise.name, check.examples)
     first = wrong(check, softmax)
     assert write_examples(check.exercise.name, check.examples) == before
-    assert repr(replace(wrong(check, softmax), remark="")) == repr(first)
+    assert repr(replace(wrong(check, softmax), remarks=())) == repr(first)
 
 
 # --- the last cells -----------------------------------------------------------------------------

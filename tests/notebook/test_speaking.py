@@ -61,7 +61,7 @@ def test_what_no_browser_has_is_not_needed_in_a_notebook() -> None:
     script = IN_A_BROWSER.format(names=names | {"_pytest"}, exercise=NAME)
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
-    assert "9 of 9 public checks pass" in run.stdout and "It cannot speak yet" in run.stdout
+    assert "9 of 9 checks pass" in run.stdout and "It cannot speak yet" in run.stdout
 
 
 def test_a_mistake_that_a_check_has_named_is_told(capsys: pytest.CaptureFixture[str]) -> None:

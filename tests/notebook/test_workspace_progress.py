@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -14,10 +15,11 @@ import pytest
 from autograder.learning.state.progress import StepProgress, noted, read_progress
 from autograder.learning.state.session import LearnerSession, open_session
 from autograder.model.exercise import read_exercise
+from autograder.model.symbols import HIDDEN
 from autograder.model.verdict import Outcome, StepVerdict
 from autograder.notebook.check import NotRightYet, open_exercise
 from autograder.notebook.workspace_progress import _say, note_in_workspace
-from support.learner_workspace import NAME, ROOT, start
+from support.learner_workspace import NAME, REFERENCE, ROOT, start, stub_file
 from support.typed_commands import attn
 
 
@@ -58,6 +60,18 @@ def test_a_check_in_a_notebook_is_known_to_the_commands(workspace: Path) -> None
     step = known.step(NAME, "create_causal_mask")
     assert not step.passed and step.mistakes
     assert known.step(NAME, "softmax").review_on and known.work_time(NAME).checks
+
+
+def test_who_learns_alone_is_not_told_of_hidden_graders_after_every_step(
+    workspace: Path, tmp_path: Path
+) -> None:
+    in_class = shutil.copytree(ROOT / "assignments" / NAME, tmp_path / "class" / NAME)
+    for folder, told in ((workspace / NAME, False), (in_class, True)):
+        shown = open_exercise(NAME, folder)(softmax)
+        assert [HIDDEN in words for words in (repr(shown), shown._repr_html_())] == [told] * 2
+    stub_file(workspace).write_text(REFERENCE, encoding="utf-8")
+    assert "hidden graders" not in attn("check", "softmax", folder=workspace).words
+    assert "hidden graders" in attn("check", folder=workspace).words
 
 
 def test_outside_of_a_workspace_nothing_is_written(tmp_path: Path) -> None:

@@ -20,10 +20,11 @@ from autograder.heatmaps.picture import Picture
 from autograder.learning.runner.results import CheckRun, Checkup, StepRun
 from autograder.learning.state.workspace import Task
 from autograder.learning.terminal.screen import (
+    finding_pieces,
+    show,
     show_checkup,
-    show_finding,
-    show_trouble,
     step_line,
+    trouble_words,
 )
 from autograder.model.exercise import Exercise, Grading, Limits, Step
 from autograder.model.symbols import HIDDEN, OUR_FAULT, mark, our_fault
@@ -88,7 +89,7 @@ def terminal(judged: StepVerdict) -> str:
     console = Console(file=io.StringIO(), width=200, no_color=True)
     run = StepRun.of(STEP, tuple(CheckRun(check) for check in judged.checks))
     console.print(step_line(run))
-    show_finding(console, run)
+    show(console, finding_pieces(run))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -192,7 +193,7 @@ def test_the_terminal_shows_what_the_system_says_of_a_crash_and_no_other_details
     assert "signal SIGSEGV" in terminal(step(crash))
     assert QUERIES.details[0] not in terminal(step(QUERIES))
     console = Console(file=io.StringIO(), width=200)
-    show_trouble(console, crash)
+    show(console, trouble_words(crash))
     assert isinstance(console.file, io.StringIO)
     assert "signal SIGSEGV" in console.file.getvalue()
 

@@ -10,31 +10,62 @@ from autograder.learning.runner.results import Checkup
 from autograder.learning.terminal.view import View
 from autograder.model.symbols import mark
 from autograder.model.verdict import Outcome
+from autograder.submission.definitions import find_in_piece
 
 MOST_NEWS = 3
 
 
-def answered(view: View, answer: BackgroundAnswer) -> View:
-    """Return the view after an answer, with saved progress and the news."""
+def answered(view: View, answer: BackgroundAnswer, *, keys: bool = False) -> View:
+    """Return the view after an answer, with saved progress and the news.
+
+    With `keys`, a step that passes is shown until the learner goes on.
+    """
     if answer.exercise.name != view.exercise.name:
         return view
     outcome = answer.outcome
     if not isinstance(outcome, Checkup):
-        return replace(view, outcome=outcome, news=(), extra=(), held=False, busy="")
+        return replace(view, outcome=outcome, news=(), extra=(), held=False, busy="", page=0)
     before = set(view.session.progress.passed(view.exercise))
     session = view.session.checked(outcome)
     new = [run.step.name for run in outcome.steps if run.verdict.is_done]
     passing = [run.step.name for run in outcome.steps if run.verdict.passes]
     right = mark(Outcome.PASSED).sign
-    news = tuple(f"{right} {name} passes." for name in passing if name not in before)
-    focus = "" if view.focus in new else view.focus  # on to what is not right yet
+    now = [name for name in passing if name not in before]
+    news = tuple(f"{right} {name} passes." for name in now)
     if len(news) > MOST_NEWS:
         news = (f"{right} {len(passing)} of {len(outcome.steps)} steps pass.",)
-    extra = view.extra if view.held else ()
-    now = [name for name in passing if name not in before]
+    focus = "" if view.focus in new else view.focus  # on to what is not right yet
     seen = replace(view, session=session, outcome=outcome, focus=focus, news=news)
     if now:
-        question = question_after(view.exercise, now[-1])
-        more = (f"{question}  (a: the answer)",) if question else ()
-        seen = replace(seen, passed=now[-1], news=(*news, *more))
-    return replace(seen, extra=extra, held=False, busy="")
+        seen = _passed(seen, now[-1], stays=keys and view.checkup is not None and not focus)
+    elif view.stays and not _goes_on(view, outcome):
+        seen = replace(seen, focus=view.passed)
+    else:
+        seen = replace(seen, passed="", asked="")
+    extra = view.extra if view.held else ()
+    return replace(seen, extra=extra, held=False, busy="", page=0)
+
+
+def _passed(view: View, step: str, *, stays: bool) -> View:
+    """Return the view of a step that has just passed; where it does not stay, with its question."""
+    view = replace(view, passed=step, asked=question_after(view.exercise, step))
+    if stays and view.open:
+        return replace(view, focus=step)
+    more = (f"{view.asked}  (a: the answer)",) if view.asked else ()
+    return replace(view, news=(*view.news, *more))
+
+
+def _goes_on(view: View, outcome: Checkup) -> bool:
+    """Whether the learner has changed anything but the step that is shown since it passed."""
+    before = _beside(view.checkup, view.passed) if view.checkup else []
+    return before != _beside(outcome, view.passed)
+
+
+def _beside(checkup: Checkup, name: str) -> list[str]:
+    """Return the lines of a file that do not define a step, without blank ones."""
+    lines = list[str]()
+    for cell in checkup.cells:
+        own = next((each for each in find_in_piece(cell) if each.name == name), None)
+        text = cell.split("\n")
+        lines += text[: own.first - 1] + text[own.last :] if own else text
+    return [line for line in lines if line.strip()]

@@ -20,7 +20,7 @@ from autograder.learning.runner.process import Child, Stop
 from autograder.learning.runner.results import StepRun
 from autograder.learning.state.session import Say, open_session
 from autograder.learning.terminal.indented import Indented
-from autograder.learning.terminal.screen import command, show_finding
+from autograder.learning.terminal.screen import command, finding_pieces, show
 from autograder.model.exercise import Exercise, Step
 from autograder.model.sanitize import clean
 from autograder.model.verdict import Outcome
@@ -59,7 +59,7 @@ def debug(folder: Path, words: str | None, console: Console, say: Say) -> None:
     try:
         work.load(exercise.folder.resolve())
         if step.name not in work.names:
-            show_finding(console, run)
+            show(console, finding_pieces(run))
             raise _unreadable(exercise, step)
         _introduce(console, run, examples[number])
         endless = run.verdict.outcome is Outcome.TIMED_OUT  # perhaps in a call before
@@ -91,7 +91,7 @@ def _introduce(console: Console, run: StepRun, example: Example) -> None:
     """Say which call it is, what came of it, and what was expected."""
     console.print(Text(f"{run.step.name}: {example.title}.", "bold"))
     if run.failing:
-        show_finding(console, run)
+        show(console, finding_pieces(run))
         inputs = run.failing.inputs
     else:
         console.print(Indented(Text("It passes. Here is the call of its first check.")))

@@ -9,11 +9,13 @@ from rich.text import Text
 
 from autograder.errors import KitError
 from autograder.judging.examples import mistake_words_of, read_examples
+from autograder.learning.commands.lesson_text import without_formulas
 from autograder.learning.commands.once import next_after
 from autograder.learning.runner.checking import check_work
 from autograder.learning.runner.process import Child
 from autograder.learning.runner.results import Checkup
 from autograder.learning.state.session import LearnerSession, Say, open_session
+from autograder.learning.step_lesson import asked_after
 from autograder.learning.terminal.finish_text import finish_lines
 from autograder.learning.terminal.screen import command
 from autograder.model.exercise import Step
@@ -81,6 +83,7 @@ def _finish(session: LearnerSession, checkup: Checkup) -> Finish:
     steps = []
     for number, (run, lines) in enumerate(zip(checkup.steps, mistake_lines(met, words)), start=1):
         known, step = session.known(exercise, run.step), run.step
+        asked = asked_after(exercise, step.name)
         steps.append(
             FinishedStep(
                 number,
@@ -90,6 +93,8 @@ def _finish(session: LearnerSession, checkup: Checkup) -> Finish:
                 known.hints,
                 known.solution,
                 not run.verdict.is_done,
+                without_formulas(asked.question) if asked else "",
+                without_formulas(asked.answer) if asked else "",
             )
         )
     return Finish(

@@ -6,13 +6,8 @@ formulas are written as text.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
-from html import unescape
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console, RenderableType
 from rich.markdown import Markdown
@@ -20,32 +15,13 @@ from rich.text import Text
 
 from autograder.building.folded_answer import FoldedAnswer, folded_answers, replaced_answers
 from autograder.building.guide import FORMULA, outside_code
-from autograder.errors import KitError
 from autograder.learning.state.session import Say, open_session
+from autograder.learning.step_lesson import AFTER, ASKS, Lesson, asked_after, lesson_of
 from autograder.learning.terminal.screen import command
 from autograder.model.exercise import Exercise
-from autograder.model.files import read_small
-from autograder.model.shipped import original
+from autograder.model.symbols import GUESS
 
-MOST_BYTES = 20_000_000  # of a notebook, with what it has printed
-ASKS = ("Before you code.", "After the check.")
-_COLUMNS = re.compile(r"<pre[^>]*>\n(.*?)\n</pre>", re.DOTALL)
 _PICTURE = re.compile(r"!\[([^\]]*)\]\(data:[^)]*\)")
-_CODE = re.compile(r"<code>(.*?)</code>")
-
-
-@dataclass(frozen=True)
-class Lesson:
-    """What stands above a step and below it in the notebook, in Markdown."""
-
-    step: str
-    above: str
-    below: str
-
-    @property
-    def after(self) -> FoldedAnswer | None:
-        """The question for who has written the step, or None."""
-        return next(iter(folded_answers(self.below)), None)
 
 
 def read_step(
@@ -63,82 +39,23 @@ def read_step(
     console.print(command(f"attn check {step.name}", "checks what you have written"))
 
 
-def lesson_of(exercise: Exercise, step: str) -> Lesson:
-    """Return the lesson of a step from the notebook beside the exercise, or from the kit's own.
-
-    Raises `KitError` where neither has it.
-    """
-    for file in (exercise.folder / f"{exercise.name}.ipynb", _shipped(exercise)):
-        found = file and _lesson_in(file, step)
-        if found:
-            return found
-    raise KitError(
-        f"the lesson of {step} is not here",
-        place=str(exercise.folder),
-        cure=f"put {exercise.name}.ipynb back from where you got the exercise",
-    )
-
-
-def _shipped(exercise: Exercise) -> Path | None:
-    try:
-        return original(exercise, f"{exercise.name}.ipynb")
-    except KitError:
-        return None
-
-
-def _lesson_in(file: Path, step: str) -> Lesson | None:
-    try:
-        cells = json.loads(read_small(file, MOST_BYTES))["cells"]
-        places = [number for number, cell in enumerate(cells) if _grade_id(cell) == step]
-        above = _prose_up(cells[: places[0]])
-        below = _prose_down(cells[places[0] + 2 :])  # below the step comes its check
-    except (OSError, KitError, ValueError, LookupError, TypeError, AttributeError):
-        return None  # a notebook that somebody has changed so
-    return Lesson(step, _as_written(above), _as_written(below))
-
-
-def _as_written(prose: str) -> str:
-    """Return Markdown as its author wrote it, without the HTML that a notebook needs."""
-    text = _COLUMNS.sub(lambda found: f"```\n{unescape(found[1])}\n```", prose)
-    return _CODE.sub(r"`\1`", text)
-
-
-def _grade_id(cell: dict[str, Any]) -> Any:
-    return cell.get("metadata", {}).get("nbgrader", {}).get("grade_id")
-
-
-def _prose_up(cells: list[dict[str, Any]]) -> str:
-    texts: list[str] = []
-    for cell in reversed(cells):
-        if cell["cell_type"] != "markdown":
-            break
-        texts.insert(0, "".join(cell["source"]))
-        if texts[0].startswith("#"):  # what is above this heading belongs to the step before
-            break
-    return "\n\n".join(texts)
-
-
-def _prose_down(cells: list[dict[str, Any]]) -> str:
-    texts: list[str] = []
-    for cell in cells:
-        text = "".join(cell["source"])
-        if cell["cell_type"] != "markdown" or text.startswith("#"):
-            break
-        texts.append(text)
-    return "\n\n".join(texts)
-
-
 def lesson_lines(lesson: Lesson, *, answers: bool = False) -> tuple[RenderableType, ...]:
     """Return the lesson as a terminal shows it; without `answers`, the questions alone."""
     parts = (lesson.above, lesson.below) if answers else (lesson.above,)
     return tuple(Markdown(plain(part, answers=answers), code_theme="bw") for part in parts if part)
 
 
-def answer_lines(lesson: Lesson) -> tuple[RenderableType, ...]:
-    """Return the questions of a step with their answers."""
+def answer_lines(lesson: Lesson, *, after: bool = False) -> tuple[RenderableType, ...]:
+    """Return the questions of a step with their answers; `after`: the one for who has written it.
+
+    That question stands on the screen already.
+    """
     asked = folded_answers(f"{lesson.above}\n\n{lesson.below}")
-    found = [each for each in asked if each.when in ASKS]
-    texts = [f"**{each.when}** {each.question}\n\n{each.answer}" for each in found]
+    found = [each for each in asked if each.when in ((AFTER,) if after else ASKS)]
+    texts = [
+        each.answer if after else f"**{each.when}** {each.question}\n\n{each.answer}"
+        for each in found
+    ]
     if not texts:
         return (Text(f"No question is asked at {lesson.step}."),)
     return tuple(Markdown(plain(text), code_theme="bw") for text in texts)
@@ -146,11 +63,8 @@ def answer_lines(lesson: Lesson) -> tuple[RenderableType, ...]:
 
 def question_after(exercise: Exercise, step: str) -> str:
     """Return the question for who has written a step, "" where there is none."""
-    try:
-        asked = lesson_of(exercise, step).after
-    except KitError:
-        return ""
-    return f"Now guess: {plain(asked.question)}" if asked else ""
+    asked = asked_after(exercise, step)
+    return f"{GUESS}: {without_formulas(asked.question)}" if asked else ""
 
 
 def plain(prose: str, *, answers: bool = True) -> str:
@@ -162,17 +76,20 @@ def plain(prose: str, *, answers: bool = True) -> str:
 
     text = replaced_answers(prose, told)
     text = _PICTURE.sub(r"*\1*", text)
-    return outside_code(text, _without_formulas())
+    return without_formulas(text, markdown=True)
 
 
-def _without_formulas() -> Callable[[str], str]:
+def without_formulas(text: str, *, markdown: bool = False) -> str:
+    """Return text with its formulas written as text, in which `markdown` reads no sign."""
     from pylatexenc.latex2text import LatexNodes2Text
 
     reader = LatexNodes2Text(math_mode="text", keep_comments=True)
 
     def written(formula: re.Match[str]) -> str:
         latex = (formula["display"] or formula["inline"]).replace(r"\mathit", r"\mathrm")
-        text = reader.latex_to_text(latex.replace("%", r"\%")).strip()
-        return f"\n\n```\n{text}\n```\n\n" if formula["display"] else text.replace("_", r"\_")
+        words: str = reader.latex_to_text(latex.replace("%", r"\%")).strip()
+        if formula["display"]:
+            return f"\n\n```\n{words}\n```\n\n"
+        return words.replace("_", r"\_") if markdown else words
 
-    return lambda part: FORMULA.sub(written, part)
+    return outside_code(text, lambda part: FORMULA.sub(written, part))

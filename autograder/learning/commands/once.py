@@ -25,6 +25,7 @@ from autograder.learning.commands.reviewing import review_command, review_words
 from autograder.learning.own_work import which_counts, work_file
 from autograder.learning.runner.checking import check_work
 from autograder.learning.runner.process import Child
+from autograder.learning.runner.results import StepRun
 from autograder.learning.state.progress import noted, read_progress
 from autograder.learning.state.session import LearnerSession, Say, open_session
 from autograder.learning.state.workspace import Task
@@ -121,9 +122,19 @@ def check(
         console.file.write(json.dumps(checkup.document(), indent=2, ensure_ascii=plain) + "\n")
     else:
         session, first_hint = unasked_hint(session, checkup)
-        question = question_after(task.exercise, task.step.name) if task.step else ""
-        show_checkup(console, checkup, task, following(session, task), first_hint, question)
+        passed = checkup.steps[0] if task.step and checkup.passes else None
+        question = question_after(task.exercise, passed.step.name) if passed else ""
+        picture = _own_drawn(passed) if passed else ()
+        show_checkup(
+            console, checkup, task, following(session, task), first_hint, picture, question
+        )
     return checkup.passes
+
+
+def _own_drawn(run: StepRun) -> tuple[RenderableType, ...]:
+    from autograder.learning.terminal.drawing import own_drawn
+
+    return own_drawn(run)
 
 
 def following(session: LearnerSession, task: Task) -> str:

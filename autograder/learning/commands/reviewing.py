@@ -19,7 +19,7 @@ from autograder.learning.state.progress import REVIEW_DAYS, reviewed
 from autograder.learning.state.review_file import ReviewFile
 from autograder.learning.state.session import LearnerSession, Say, open_session
 from autograder.learning.terminal.indented import Indented
-from autograder.learning.terminal.screen import command, show_finding, sign
+from autograder.learning.terminal.screen import command, finding_pieces, show, sign
 from autograder.model.exercise import Exercise, Step
 from autograder.model.verdict import Outcome
 
@@ -98,7 +98,7 @@ def review_step(folder: Path, words: str, today: date, console: Console, say: Sa
     for line in _answer(session, file, run):
         console.print(line)
     if not run.verdict.passes:
-        show_finding(console, run)
+        show(console, finding_pieces(run))
     if file.examples(today) is None:
         console.print(Text(f"{WITHOUT}, so the inputs are those of the worked examples.", "dim"))
     _say_when(console, open_session(folder, say), exercise, step, run)

@@ -24,7 +24,7 @@ from autograder.learning.state.answer_key import (
 from autograder.learning.state.session import LearnerSession, Say, open_session
 from autograder.learning.terminal.indented import Indented
 from autograder.learning.terminal.rung_screen import puzzle_lines
-from autograder.learning.terminal.screen import command, show_finding, show_trouble, sign
+from autograder.learning.terminal.screen import command, finding_pieces, show, sign, trouble_words
 from autograder.model.exercise import SOLUTION, Exercise, Step
 from autograder.model.verdict import Finding, Outcome
 from autograder.submission.reading import Submission
@@ -128,10 +128,10 @@ def _show_answer(
             words = f"You chose {_lines(len(chosen))}, and the step has {len(rungs.true)}."
             console.print(Indented(Text(words)))
         for trouble in checkup.troubles:
-            show_trouble(console, _numbered_as_shown(trouble, rungs, chosen))
+            show(console, trouble_words(_numbered_as_shown(trouble, rungs, chosen)))
         if not checkup.troubles:
             checks = tuple(_numbered_check(check, rungs, chosen) for check in run.checks)
-            show_finding(console, StepRun.of(run.step, checks))
+            show(console, finding_pieces(StepRun.of(run.step, checks)))
 
 
 def _lines(count: int) -> str:

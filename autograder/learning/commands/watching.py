@@ -19,12 +19,7 @@ from rich.text import Text
 from autograder.errors import KitError
 from autograder.learning.commands.answers import answered
 from autograder.learning.commands.climbing import give_hint
-from autograder.learning.commands.lesson_text import (
-    Lesson,
-    answer_lines,
-    lesson_lines,
-    lesson_of,
-)
+from autograder.learning.commands.lesson_text import answer_lines, lesson_lines
 from autograder.learning.commands.once import put_back, reset_question
 from autograder.learning.commands.signals import Signals
 from autograder.learning.runner.background import Background, BackgroundAnswer
@@ -32,6 +27,7 @@ from autograder.learning.runner.results import Checkup
 from autograder.learning.state.saves import Saves
 from autograder.learning.state.session import Say, open_session
 from autograder.learning.state.workspace import Task
+from autograder.learning.step_lesson import Lesson, lesson_of
 from autograder.learning.terminal.keys import END_OF_INPUT, Keyboard
 from autograder.learning.terminal.summary import summary
 from autograder.learning.terminal.view import View
@@ -39,6 +35,7 @@ from autograder.learning.terminal.watch_screen import screen
 
 SLOW = 0.7  # seconds without an answer before the screen says what is going on
 TICK = 0.5  # seconds
+ENTER = "\r\n"  # the key sends one of them
 PAUSE = 1.5  # seconds between two digits of one number
 
 
@@ -152,7 +149,8 @@ class Watch:
                 self._check()
             case BackgroundAnswer():
                 self._since = 0.0
-                self.view = replace(answered(self.view, event), looked=self._looked(event))
+                view = answered(self.view, event, keys=self.keyboard is not None)
+                self.view = replace(view, looked=self._looked(event))
                 self._draw()
             case Redraw():
                 if self.keyboard:
@@ -183,7 +181,11 @@ class Watch:
             return True
         actions = {"n": self._next, "p": self._previous, "h": self._hint, "s": self._show}
         actions |= {"t": self._text, "a": self._answers, "l": self._list, "r": self._ask_reset}
-        if key in actions:
+        actions |= dict.fromkeys(ENTER, self._go_on) if self.view.stays else {}
+        if key == "m":
+            self.view = replace(self.view, page=self.view.page + 1)
+            self._draw()
+        elif key in actions:
             self.view = replace(self.view, extra=())
             self._typed = ""
             actions[key]()
@@ -203,6 +205,10 @@ class Watch:
             self._check()
         else:
             self.view = view.showing(Text(f"This is the last step.{_left(view)}"))
+
+    def _go_on(self) -> None:
+        """Go from the step that has passed to the first that does not pass yet."""
+        self.view = self.view.moved("")
 
     def _previous(self) -> None:
         name = self.view.preceding
@@ -233,11 +239,12 @@ class Watch:
             self.view = self.view.showing(*lines, whole=whole)
 
     def _answers(self) -> None:
-        """Show the answers at the step that has passed last, or at the current one."""
+        """Show the answer to the question after a pass, or the answers at the current step."""
         lesson = self._lesson(self.view.passed or self.view.step.name)
         if lesson:
             whole = f"attn read {lesson.step} --answers"
-            self.view = self.view.showing(*answer_lines(lesson), whole=whole)
+            lines = answer_lines(lesson, after=bool(self.view.asked))
+            self.view = self.view.showing(*lines, whole=whole)
 
     def _lesson(self, step: str) -> Lesson | None:
         try:

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
-from autograder.heatmaps.picture import followed_lines
+from autograder.heatmaps.picture import followed_token
 from autograder.judging import stopped_code
 from autograder.judging.asking import AskedExample, is_asked_after, settled
 from autograder.judging.diagnosis import failure
@@ -128,7 +128,7 @@ class Job:
                 printed=stream.text,
                 arrays=arrays_to_draw(asked[-1]),
                 inputs=inputs_to_show(example.request, self._names, self._facts["given"]),
-                row=followed_lines(asked[-1]),
+                token=followed_token(asked[-1]),
             )
             if name in self._blocked:
                 break

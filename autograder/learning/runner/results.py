@@ -55,19 +55,14 @@ class GivenInput:
 class CheckRun:
     """One public check: its verdict, what the code printed, the arrays to draw, the inputs.
 
-    row: lines about the token that the example's text follows, if it is the one of the text.
+    token: what is wrong of the token that the text follows, where the check is its example.
     """
 
     verdict: CheckVerdict
     printed: str = ""
     arrays: tuple[Drawn, ...] = ()
     inputs: tuple[GivenInput, ...] = ()
-    row: tuple[str, ...] = ()
-
-    @property
-    def passes(self) -> bool:
-        """Whether the check passed."""
-        return self.verdict.passes
+    token: str = ""
 
 
 @dataclass(frozen=True)
@@ -110,9 +105,9 @@ class StepRun:
         return sum(check.passes for check in told_once(self.verdict.checks))
 
     @property
-    def row(self) -> tuple[str, ...]:
-        """What the text follows of a token: drawn if the step passes, else what is wrong of it."""
-        return next((c.row for c in self.checks if c.row and c.passes == self.verdict.passes), ())
+    def token(self) -> str:
+        """What is wrong of the token that the text follows, "" if nothing is."""
+        return next((check.token for check in self.checks if check.token), "")
 
     @property
     def failing(self) -> CheckRun | None:
@@ -209,5 +204,4 @@ def read_check_run(facts: Mapping[str, Any]) -> CheckRun:
     """Read one check as the child sends it."""
     arrays = tuple(Drawn(**drawn) for drawn in facts["arrays"])
     inputs = tuple(GivenInput(**given) for given in facts["inputs"])
-    check, row = read_check(facts["check"]), tuple(facts["row"])
-    return CheckRun(check, facts["printed"], arrays, inputs, row)
+    return CheckRun(read_check(facts["check"]), facts["printed"], arrays, inputs, facts["token"])

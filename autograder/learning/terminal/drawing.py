@@ -11,6 +11,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from autograder.heatmaps import Panel, comparison, panel, save, terminal_panels
+from autograder.heatmaps.picture import OwnResult, own_picture
 from autograder.judging.tokens import Tokens
 from autograder.learning.runner.results import CheckRun, Drawn, GivenInput, StepRun
 
@@ -96,10 +97,34 @@ def drawn(run: StepRun) -> tuple[RenderableType, ...]:
     pieces: list[RenderableType] = [Text(f"The check: {check.verdict.title}.")]
     if check.verdict.finding and all(each.yours is None for each in check.arrays):
         pieces += [Text(), Text(check.verdict.finding.fact)]  # why there is nothing to draw
-    for picture in pictures(check):
+    for number, picture in enumerate(pictures(check)):
         name = f"{picture.name}: " if len(check.arrays) > 1 else ""
-        pieces += [Text(), Text(f"{name}{picture.words}"), terminal_panels(picture.panels)]
+        pieces += [Text()] * bool(number)
+        pieces += [Text(f"{name}{picture.words}"), terminal_panels(picture.panels)]
     return (*pieces, *_inputs(check))
+
+
+def own_drawn(run: StepRun) -> tuple[RenderableType, ...]:
+    """Return what to print for a step that passes: the row that the text follows, or a heat map."""
+    own = own_picture(
+        [
+            OwnResult(
+                run.step.name,
+                check.verdict.title,
+                drawn.name,
+                np.asarray(drawn.yours),
+                drawn.axes,
+                _tokens(drawn),
+            )
+            for check in run.checks
+            for drawn in check.arrays
+            if drawn.axes and drawn.yours is not None
+        ]
+    )
+    if not own.caption:
+        return ()
+    panels = [each for each in own.panels if each.bars] or own.panels
+    return (Text(own.caption), terminal_panels(panels), Text())
 
 
 def _inputs(check: CheckRun) -> tuple[RenderableType, ...]:

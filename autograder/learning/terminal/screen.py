@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from autograder.learning.own_work import beyond_the_checks
+from autograder.learning.own_work import beyond_a_step, beyond_the_checks
 from autograder.learning.runner.results import CheckRun, Checkup, StepRun
 from autograder.learning.state.workspace import Task
 from autograder.learning.terminal.indented import CodeRows, Indented
@@ -33,18 +33,19 @@ def show_checkup(
     task: Task,
     following: str,
     first_hint: Iterable[RenderableType] = (),
+    picture: Iterable[RenderableType] = (),
     question: str = "",
 ) -> None:
     """Show the answer to `attn check`, with these lines of a hint for the step to look at.
 
-    `following` is the command to type when everything is right; the `question` of the step that
-    was asked about stands before it.
+    `following` is the command to type when everything is right; the `picture` of the step that was
+    asked about, and its `question`, stand before it.
     """
     console.print(Text(f"checking {checkup.file.name}"))
     for remark in checkup.remarks:
         console.print(Text(remark))
     look = checkup.next
-    show_troubles(console, checkup, look)
+    show(console, trouble_pieces(checkup, look))
     for run in checkup.steps:
         console.print(Indented(step_line(run), 0, 4))
     signs = signs_of(checkup)
@@ -54,10 +55,11 @@ def show_checkup(
     if len(checkup.steps) > 1:
         console.print(Text(tally(checkup)))
     if look is None:
-        console.print(Text(beyond_the_checks(checkup.exercise)))
-        show_printed(console, _all_printed(checkup))
-        if task.step:
-            console.print(Text("\n".join(checkup.steps[0].row), no_wrap=True))
+        beyond = beyond_a_step if task.step else beyond_the_checks
+        if words := beyond(checkup.exercise):
+            console.print(Text(words))
+        show(console, printed_pieces(_all_printed(checkup)))
+        show(console, picture)
         if question:
             console.print(Indented(Text(question), 0, 2))
             console.print(
@@ -67,12 +69,9 @@ def show_checkup(
         console.print(command(following))
         return
     console.print(Text(f"Next: {look.step.name}", style="bold"))
-    show_finding(console, look)
+    show(console, finding_pieces(look))
     console.print()
-    for piece in first_hint:
-        console.print(piece, crop=False)
-    for line in next_commands(task, look):
-        console.print(line)
+    show(console, (*first_hint, *next_commands(task, look)))
 
 
 def step_line(run: StepRun) -> Text:
@@ -116,36 +115,44 @@ def worth(step: Step) -> str:
     return f"{number(step.points)} {noun}" if step.points else "bonus"
 
 
-def show_troubles(console: Console, checkup: Checkup, look: StepRun | None) -> None:
-    """Show what kept parts of the file from being run, unless the step to look at says it."""
+def show(console: Console, pieces: Iterable[RenderableType]) -> None:
+    """Print pieces, one below the other."""
+    for piece in pieces:
+        console.print(piece, crop=False)
+
+
+def trouble_pieces(checkup: Checkup, look: StepRun | None) -> Iterator[RenderableType]:
+    """Yield what kept parts of the file from being run, unless the step to look at says it."""
     finding = look.verdict.finding if look else None
     for trouble in checkup.troubles:
         if finding is None or trouble.fact != finding.fact:
-            show_trouble(console, trouble)
+            yield from trouble_words(trouble)
 
 
-def show_trouble(console: Console, trouble: Finding) -> None:
-    """Show what kept a part of the file from being run."""
+def trouble_words(trouble: Finding) -> Iterator[RenderableType]:
+    """Yield what kept a part of the file from being run."""
     text = finding_text(trouble)
-    console.print(Text(text.fact, style="red"))
-    for words in (text.look, *_system(trouble.outcome, text)):
-        _print_indented(console, words)
+    yield Text(text.fact, style="red")
+    yield from _paragraphs((text.look, *_system(trouble.outcome, text)))
 
 
-def show_finding(console: Console, run: StepRun) -> None:
-    """Show the one thing to look at in a step."""
+def finding_pieces(run: StepRun) -> Iterator[RenderableType]:
+    """Yield the one thing to look at in a step, and what it printed."""
+    yield from told_pieces(run)
+    yield from printed_pieces(run.failing.printed if run.failing else "")
+
+
+def told_pieces(run: StepRun) -> Iterator[RenderableType]:
+    """Yield the one thing to look at in a step."""
     text = step_text(run.verdict).finding
-    for words in (*text.parts, *_system(run.verdict.outcome, text)):
-        _print_indented(console, words)
-    if not any(line in words for line in run.row for words in text.parts):
-        for line in run.row:
-            _print_indented(console, line)
-    show_printed(console, run.failing.printed if run.failing else "")
+    yield from _paragraphs((*text.parts, *_system(run.verdict.outcome, text)))
+    # What is wrong may be told by the same token already.
+    if run.token and not any(run.token in part for part in text.parts):
+        yield from _paragraphs((f"In the example of the text, {run.token}",))
 
 
-def _print_indented(console: Console, words: str) -> None:
-    if words:
-        console.print(Indented(Text(words)))
+def _paragraphs(texts: Iterable[str]) -> Iterator[RenderableType]:
+    return (Indented(Text(words)) for words in texts if words)
 
 
 def _system(outcome: Outcome, text: FindingText) -> Iterable[str]:
@@ -162,17 +169,17 @@ def hint(step: Step, number: int, highest: int) -> Iterator[RenderableType]:
         yield CodeRows(step.similar.strip())
 
 
-def show_printed(console: Console, text: str) -> None:
-    """Show what the learner's code printed, indented and cut."""
+def printed_pieces(text: str) -> Iterator[RenderableType]:
+    """Yield what the learner's code printed, indented and cut."""
     lines = clean(text, PRINTED).rstrip().splitlines()
     if not lines:
         return
-    console.print()
-    console.print(Indented(Text("Your code printed:", style="dim")))
+    yield Text()
+    yield Indented(Text("Your code printed:", style="dim"))
     for line in lines[:PRINTED_LINES]:
-        console.print(Text(f"  | {line}"), soft_wrap=True)
+        yield CodeRows(f"| {line}")
     if len(lines) > PRINTED_LINES:
-        console.print(Text(f"  | … and {len(lines) - PRINTED_LINES} more lines"))
+        yield CodeRows(f"| … and {len(lines) - PRINTED_LINES} more lines")
 
 
 def _all_printed(checkup: Checkup) -> str:

@@ -11,8 +11,6 @@ from autograder.learning.runner.results import Checkup, StepRun
 from autograder.learning.state.session import LearnerSession
 from autograder.model.exercise import Exercise, Step
 
-TALLER = "a taller window"
-
 
 @dataclass(frozen=True)
 class View:
@@ -20,9 +18,9 @@ class View:
 
     focus: the step chosen with n, p or a number, or "". looked: what was checked, and when. news:
     what changed with the last save. passed: the step that passed last, until another is chosen, or
-    "". extra: what a key has shown; if `held`, it stays after the next
-    answer. whole: how to see what of `extra` does not fit. question: it waits for y or n. busy:
-    what is going on.
+    "". asked: its question, or "". extra: what a key has shown; if `held`, it stays after the next
+    answer. whole: the command that shows all of `extra`, or "". page: which part is shown of what
+    does not fit. question: it waits for y or n. busy: what is going on.
     """
 
     session: LearnerSession
@@ -32,8 +30,10 @@ class View:
     looked: str = ""
     news: tuple[str, ...] = ()
     passed: str = ""
+    asked: str = ""
     extra: tuple[RenderableType, ...] = ()
-    whole: str = TALLER
+    whole: str = ""
+    page: int = 0
     held: bool = False
     question: str = ""
     busy: str = ""
@@ -55,6 +55,12 @@ class View:
         runs = self.checkup.steps if self.checkup else ()
         chosen = [run for run in runs if run.step.name == self.focus]
         return next(iter(chosen or self.open), None)
+
+    @property
+    def stays(self) -> bool:
+        """Whether the step that passed last is shown until the learner goes on."""
+        passed = bool(self.at and self.at.step.name == self.passed and self.at.verdict.passes)
+        return passed and bool(self.open)
 
     @property
     def step(self) -> Step:
@@ -88,8 +94,8 @@ class View:
 
     def moved(self, name: str) -> View:
         """Return the view of another step."""
-        return replace(self, focus=name, news=(), passed="", extra=())
+        return replace(self, focus=name, news=(), passed="", asked="", extra=(), page=0)
 
-    def showing(self, *pieces: RenderableType, whole: str = TALLER) -> View:
-        """Return the view with what a key shows; `whole` says how to see what does not fit."""
-        return replace(self, extra=pieces, whole=whole)
+    def showing(self, *pieces: RenderableType, whole: str = "") -> View:
+        """Return the view with what a key shows; `whole` is the command that shows all of it."""
+        return replace(self, extra=pieces, whole=whole, page=0)

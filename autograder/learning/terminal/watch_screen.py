@@ -1,29 +1,32 @@
 """What `attn watch` shows: progress, the current step, what is wrong with it, and the keys.
 
-On a screen with keys nothing scrolls away: what does not fit is cut, and it is said where the rest
-is. A log has everything.
+On a screen with keys nothing scrolls away. What is said of the step comes first; what does not fit
+comes with a key, and no sentence is divided. A log has everything.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.text import Text
 
 from autograder.errors import KitError
 from autograder.learning.own_work import beyond_the_checks
 from autograder.learning.runner.results import Checkup, StepRun
+from autograder.learning.terminal.indented import Indented, unbroken
 from autograder.learning.terminal.listing import bar, overall
 from autograder.learning.terminal.screen import (
-    show_finding,
-    show_printed,
-    show_troubles,
+    printed_pieces,
+    show,
     sign_of,
     tally,
+    told_pieces,
+    trouble_pieces,
     worth,
 )
-from autograder.learning.terminal.screen_rows import ShownLines, captured, cut, rows
+from autograder.learning.terminal.screen_rows import ShownLines, captured, pages, piece_of, rows
 from autograder.learning.terminal.view import View
 from autograder.model.symbols import mark
 from autograder.model.verdict import Outcome
@@ -31,7 +34,6 @@ from autograder.submission.definitions import find_in_piece
 
 MOVES = ("n next", "p back")
 ACTIONS = ("t text", "h hint", "s show", "l list", "r reset", "q quit")
-LEAST = 5  # rows that the current step keeps when a key shows something long
 
 
 def screen(console: Console, view: View, *, keys: bool) -> ShownLines:
@@ -41,23 +43,37 @@ def screen(console: Console, view: View, *, keys: bool) -> ShownLines:
         for line in view.news:
             console.print(Text(line, style="green"))
         console.print()
-    with captured(console) as outcome:
-        _show_outcome(console, view)
-    with captured(console) as extra:
-        for piece in view.extra:
-            console.print(piece, crop=False)
     with captured(console) as foot:
         _show_foot(console, view, keys=keys)
-    above = ("", *extra) if extra else ()
-    if keys:
-        width = console.width
-        # The cursor has a row, too.
-        room = console.height - 1 - rows(head, width) - rows(foot, width)
-        kept = min(LEAST, rows(outcome, width)) if above else 0
-        check = f"attn check {view.step.name}"
-        outcome = list(cut(outcome, max(room - rows(above, width), kept), width, check))
-        above = cut(above, room - rows(outcome, width), width, view.whole)
-    return (*head, *outcome, *above, *foot)
+    if not keys:
+        with captured(console) as everything:
+            show(console, _body(view))
+        return (*head, *everything, *foot)
+    # The cursor has a row, too.
+    room = console.height - 1 - rows(head, console.width) - rows(foot, console.width)
+    found = _pages(console, view, room)
+    return (*head, *found[view.page % len(found)], *foot)
+
+
+def _pages(console: Console, view: View, room: int) -> tuple[ShownLines, ...]:
+    """Return the pages of the body; the picture of a step that has passed gives way to words."""
+    whole = view.whole if view.extra else f"attn check {view.step.name}"
+    found = tuple[ShownLines, ...]()
+    for pictured in (True, False):
+        pieces = [piece_of(console, each) for each in _body(view, pictured=pictured)]
+        found = pages(pieces, room, console.width, whole)
+        if len(found) == 1 or not view.stays:
+            break
+    return found
+
+
+def _body(view: View, *, pictured: bool = True) -> Iterator[RenderableType]:
+    """Yield what is said of the step, then what a key has shown, and then the rest."""
+    yield from _outcome(view, pictured=pictured)
+    if view.extra:
+        yield from (Text(), *view.extra)
+    if view.at and view.checkup:
+        yield from _beside(view.checkup, view.at)
 
 
 def _show_head(console: Console, view: View) -> None:
@@ -83,48 +99,72 @@ def _mark(run: StepRun, at: StepRun | None) -> Text:
     return Text.assemble("[", mark, "]", style="bold") if run is at else mark
 
 
-def _show_outcome(console: Console, view: View) -> None:
+def _outcome(view: View, *, pictured: bool = True) -> Iterator[RenderableType]:
     outcome = view.outcome
     if isinstance(outcome, KitError):
         fact, *rest = outcome.lines
-        console.print(Text(fact, style="red"))
-        for line in rest:
-            console.print(Text(line))
+        yield Text(fact, style="red")
+        yield from map(Text, rest)
+    elif outcome and view.at:
+        yield from _step(view, outcome, view.at, pictured=pictured)
     elif outcome:
-        _show_checkup(console, view, outcome)
+        yield from _all_done(view, outcome)
 
 
-def _show_checkup(console: Console, view: View, checkup: Checkup) -> None:
-    for remark in checkup.remarks:
-        console.print(Text(remark))
-    show_troubles(console, checkup, view.at)
-    if not view.at:
-        name = view.exercise.name
-        by_layer = any(run.verdict.by_layer for run in checkup.steps)
-        done = f"{name} is done. {tally(checkup)}" if by_layer else f"Every step of {name} passes."
-        console.print(Text(done, style="bold"))
-        console.print(Text(beyond_the_checks(view.exercise)))
-        commands = (
-            f"attn play {name}, then attn finish" if view.exercise.plays else f"attn finish {name}"
-        )
-        console.print(Text(f"In another terminal, or after q: {commands}"))
-        after = view.session.next_exercise(view.exercise)
-        if after:
-            console.print(Text(f"n continues with {after.name}."))
-        show_printed(console, checkup.printed)
-        return
-    step = view.at.step
+def _step(view: View, checkup: Checkup, at: StepRun, *, pictured: bool) -> Iterator[RenderableType]:
+    """Yield what is said of the current step."""
+    yield from trouble_pieces(checkup, at)
+    step = at.step
     head = Text(f"Step {view.number} of {len(view.exercise.steps)}: ").append(step.name, "bold")
-    console.print(
-        head.append(f"  {step.title}, {worth(step)}, about {step.minutes} minutes", "dim")
+    yield head.append(f"  {step.title}, {worth(step)}, about {step.minutes} minutes", "dim")
+    yield unbroken(Text(_where(checkup, step.name), style="cyan"))
+    if view.stays:
+        yield from _passed(view, at, pictured=pictured)
+    elif at.verdict.passes:
+        yield Indented(Text(mark(Outcome.PASSED).sentence))
+    else:
+        yield from told_pieces(at)
+        if at.verdict.outcome is Outcome.NOT_WRITTEN:
+            yield Indented(Text("Write it there and save: the answer appears here.", style="dim"))
+
+
+def _beside(checkup: Checkup, at: StepRun) -> Iterator[RenderableType]:
+    """Yield what the step has printed, and what is said of the file."""
+    if not at.verdict.passes:
+        yield from printed_pieces(at.failing.printed if at.failing else "")
+    yield from map(Text, checkup.remarks)
+
+
+def _passed(view: View, at: StepRun, *, pictured: bool) -> Iterator[RenderableType]:
+    """Yield the picture of a step that has just passed, its question, and how to go on."""
+    if pictured:
+        from autograder.learning.terminal.drawing import own_drawn
+
+        yield from own_drawn(at)
+    if view.asked:
+        yield Indented(Text.assemble(view.asked, ("  a", "bold cyan"), " the answer"))
+    following = view.open[0].step
+    number = view.exercise.steps.index(following) + 1
+    yield Indented(Text.assemble(("Enter", "bold cyan"), f" for step {number}, {following.name}"))
+
+
+def _all_done(view: View, checkup: Checkup) -> Iterator[RenderableType]:
+    """Yield what is said when every step passes."""
+    yield from map(Text, checkup.remarks)
+    yield from trouble_pieces(checkup, None)
+    name = view.exercise.name
+    by_layer = any(run.verdict.by_layer for run in checkup.steps)
+    done = f"{name} is done. {tally(checkup)}" if by_layer else f"Every step of {name} passes."
+    yield Text(done, style="bold")
+    yield Text(beyond_the_checks(view.exercise))
+    commands = (
+        f"attn play {name}, then attn finish" if view.exercise.plays else f"attn finish {name}"
     )
-    console.print(Text(_where(checkup, step.name), style="cyan"), soft_wrap=True)
-    if view.at.verdict.passes:
-        console.print(Text(f"  {mark(Outcome.PASSED).sentence}"))
-        return
-    show_finding(console, view.at)
-    if view.at.verdict.outcome is Outcome.NOT_WRITTEN:
-        console.print(Text("  Write it there and save: the answer appears here.", style="dim"))
+    yield Text(f"In another terminal, or after q: {commands}")
+    after = view.session.next_exercise(view.exercise)
+    if after:
+        yield Text(f"n continues with {after.name}.")
+    yield from printed_pieces(checkup.printed)
 
 
 def _where(checkup: Checkup, name: str) -> str:

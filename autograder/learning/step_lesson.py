@@ -1,0 +1,112 @@
+"""The lesson of a step, read from the notebook beside the exercise: one source for every medium.
+
+It needs nothing that only a terminal has.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+from autograder.building.folded_answer import FoldedAnswer, folded_answers
+from autograder.errors import KitError
+from autograder.model.exercise import Exercise
+from autograder.model.files import read_small
+from autograder.model.shipped import original
+
+AFTER = "After the check."
+ASKS = ("Before you code.", AFTER)
+MOST_BYTES = 20_000_000  # of a notebook, with what it has printed
+_COLUMNS = re.compile(r"<pre[^>]*>\n(.*?)\n</pre>", re.DOTALL)
+_CODE = re.compile(r"<code>(.*?)</code>")
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What stands above a step and below it in the notebook, in Markdown."""
+
+    step: str
+    above: str
+    below: str
+
+    @property
+    def after(self) -> FoldedAnswer | None:
+        """The question for who has written the step, or None."""
+        return next((each for each in folded_answers(self.below) if each.when == AFTER), None)
+
+
+def lesson_of(exercise: Exercise, step: str) -> Lesson:
+    """Return the lesson of a step from the notebook beside the exercise, or from the kit's own.
+
+    Raises `KitError` where neither has it.
+    """
+    for file in (exercise.folder / f"{exercise.name}.ipynb", _shipped(exercise)):
+        found = file and _lesson_in(file, step)
+        if found:
+            return found
+    raise KitError(
+        f"the lesson of {step} is not here",
+        place=str(exercise.folder),
+        cure=f"put {exercise.name}.ipynb back from where you got the exercise",
+    )
+
+
+def asked_after(exercise: Exercise, step: str) -> FoldedAnswer | None:
+    """Return the question for who has written a step, None where there is none."""
+    try:
+        return lesson_of(exercise, step).after
+    except KitError:
+        return None
+
+
+def _shipped(exercise: Exercise) -> Path | None:
+    try:
+        return original(exercise, f"{exercise.name}.ipynb")
+    except KitError:
+        return None
+
+
+def _lesson_in(file: Path, step: str) -> Lesson | None:
+    try:
+        cells = json.loads(read_small(file, MOST_BYTES))["cells"]
+        places = [number for number, cell in enumerate(cells) if _grade_id(cell) == step]
+        above = _prose_up(cells[: places[0]])
+        below = _prose_down(cells[places[0] + 2 :])  # below the step comes its check
+    except (OSError, KitError, ValueError, LookupError, TypeError, AttributeError):
+        return None  # a notebook that somebody has changed so
+    return Lesson(step, _as_written(above), _as_written(below))
+
+
+def _as_written(prose: str) -> str:
+    """Return Markdown as its author wrote it, without the HTML that a notebook needs."""
+    text = _COLUMNS.sub(lambda found: f"```\n{unescape(found[1])}\n```", prose)
+    return _CODE.sub(r"`\1`", text)
+
+
+def _grade_id(cell: dict[str, Any]) -> Any:
+    return cell.get("metadata", {}).get("nbgrader", {}).get("grade_id")
+
+
+def _prose_up(cells: list[dict[str, Any]]) -> str:
+    texts: list[str] = []
+    for cell in reversed(cells):
+        if cell["cell_type"] != "markdown":
+            break
+        texts.insert(0, "".join(cell["source"]))
+        if texts[0].startswith("#"):  # what is above this heading belongs to the step before
+            break
+    return "\n\n".join(texts)
+
+
+def _prose_down(cells: list[dict[str, Any]]) -> str:
+    texts: list[str] = []
+    for cell in cells:
+        text = "".join(cell["source"])
+        if cell["cell_type"] != "markdown" or text.startswith("#"):
+            break
+        texts.append(text)
+    return "\n\n".join(texts)
