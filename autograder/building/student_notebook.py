@@ -39,6 +39,7 @@ def render_notebook(exercise: Exercise, cells: tuple[Cell, ...]) -> str:
     """Return the text of the notebook (nbformat 4.5), valid and with nbgrader's metadata."""
     written: list[Any] = []
     first_code = next(number for number, cell in enumerate(cells) if cell.code)
+    last_step = max(number for number, cell in enumerate(cells) if cell.step)
     for number, cell in enumerate(cells):
         if number == first_code:
             written += _setup(exercise)
@@ -47,7 +48,8 @@ def render_notebook(exercise: Exercise, cells: tuple[Cell, ...]) -> str:
             prose = with_code_in_questions(with_fixed_columns(cell.source))
             written.append(new_markdown_cell(prose, id=f"{begins}{number:03}"))
         elif cell.step is None:
-            hidden = {"jupyter": {"source_hidden": True}} if _only_shows(cell) else {}
+            folded = number > last_step and _only_shows(cell)
+            hidden = {"jupyter": {"source_hidden": True}} if folded else {}
             written.append(new_code_cell(cell.source, id=f"given-{number:03}", metadata=hidden))
         else:
             written += _step(exercise.step(cell.step), cell)

@@ -731,45 +731,33 @@ class SingleHeadAttention:
 # %% [markdown] active="ipynb"
 # ## Your layer reads a sentence
 #
-# There are no more steps and no more points: the cells from here on show what you have built. They give your layer weights that are chosen by hand instead of drawn, so that you can see what it does with them.
-#
-# Each token has 11 numbers. The first four say what kind of word it is. The other seven are its position, with a 1 at its place. The query weights let every word look for other kinds. A verb looks for a noun, and half as much for a pronoun. A pronoun looks for the noun that it stands for. An article looks for nothing, so it looks everywhere alike.
-#
-# The value of a token is its position and nothing else. So what a token gathers is itself the list of shares: row $i$ of the output **is** row $i$ of the attention weights.
-#
-# $$(B, S, D) = (1, 7, 11)$$
+# There are no more steps and no more points: the cells from here on show what you have built. Your layer gets the sentence with the numbers and the matrices that you followed by hand. They stand in the first cell, which is folded. What comes out for “it”, and where does each word look?
 
 # %% active="ipynb"
-# from autograder import show_attention
-#
-# tokens = "the cat slept because it was tired".split()
-#
-#
-# def attention_on_the_sentence():
-#     noun, verb, pronoun, adjective = kinds = np.eye(4)
-#     nothing = np.zeros(4)
-#     words = np.array([nothing, noun, verb, nothing, pronoun, verb, adjective])
-#     positions = np.eye(7)
-#     x = np.concatenate([words, positions], axis=-1)[np.newaxis]
-#
-#     looks_for = [verb, noun + pronoun / 2, noun, noun / 2 + pronoun]
-#     layer = SingleHeadAttention(11, np.random.default_rng(0))
-#     layer.query_weights = np.zeros((11, 11))
-#     layer.query_weights[:4, :4] = 8 * np.array(looks_for)
-#     layer.key_weights = np.zeros((11, 11))
-#     layer.key_weights[:4, :4] = kinds
-#     layer.value_weights = np.eye(11, k=-4)  # the position, moved to the front
-#     layer.output_weights = np.eye(11)
-#     return {
-#         "every token sees all": layer.forward(x)[0, :, :7],
-#         "causal": layer.forward(x, causal=True)[0, :, :7],
+# def the_sentence(causal):
+#     layer = SingleHeadAttention(3, np.random.default_rng(0))
+#     layer.query_weights = np.array({{ rows(query_weights) }}, float)
+#     layer.key_weights = np.array({{ rows(key_weights) }}, float)
+#     layer.value_weights = np.array({{ rows(value_weights) }}, float)
+#     layer.output_weights = np.array({{ rows(output_weights) }}, float)
+#     x = np.array({{ rows(x) }}, float)
+#     example = {
+#         "tokens": "the cat slept because it was tired".split(),
+#         "token": "it",
+#         "output": layer.forward(x[np.newaxis], causal=causal)[0],
 #     }
+#     if causal:  # this is what you followed by hand
+#         example["by_hand"] = {{ vector(result[IT]) }}
+#         example["exact"] = {{ vector(causal[IT], 4) }}
+#     return example
+
+# %% active="ipynb"
+# from autograder import show_example
 #
-#
-# show_attention(attention_on_the_sentence, tokens)
+# show_example(lambda: the_sentence(causal=True), seen_in="compute_attention_weights")
 
 # %% [markdown] active="ipynb"
-# Read it row by row: where does “it” look, and where does “slept”? In the causal picture everything above the diagonal is 0, and each row is shared among fewer tokens. So “the” attends to itself alone. And “slept”, which looks for a pronoun too, has not read “it” yet.
+# Read it row by row. “it” looks at “cat”, and every word sees only itself and what came before. What changes if every word sees all? Guess first, then write `causal=False` and run the cell again.
 #
 # ## Your layer beside the library's
 #

@@ -708,60 +708,48 @@ class CausalMultiHeadAttention(MultiHeadAttention):
 # %% [markdown] active="ipynb"
 # ## Your layer reads a sentence
 #
-# There are no more steps and no more points: the cells from here on show what you have built. They give your layer weights that are chosen by hand instead of drawn, so that you can see what each head does with them.
-#
-# Each token has 16 numbers. The first four say what kind of word it is. The next seven are its position, with a 1 at its place, and the rest are 0. The two heads look at different parts of them:
-#
-# - **Head 0** looks at the kinds. A verb looks for a noun, and half as much for a pronoun. A pronoun looks for the noun that it stands for. An article looks for nothing, so it looks everywhere alike.
-# - **Head 1** looks at the positions: every token looks for the one before it.
-#
-# The value of a token is its position and nothing else, in both heads. So what a token gathers is itself the list of shares. The output holds the attention weights of head 0 and, beside them, those of head 1.
-#
-# $$(B, S, C) = (1, 7, 16) \qquad \mathit{heads} = 2 \qquad \mathit{head\_dim} = 8$$
+# There are no more steps and no more points: the cells from here on show what you have built. Your layer gets the sentence with the numbers and the weights that you followed by hand. They stand in the first cell, which is folded. What comes out for “it”, and where does each word look in each head?
 
 # %% active="ipynb"
-# from autograder import show_attention
-#
-# tokens = "the cat slept because it was tired".split()
-#
-#
-# def attention_on_the_sentence(layer, **causal):
-#     noun, verb, pronoun, adjective = kinds = torch.eye(4)
-#     nothing = torch.zeros(4)
-#     positions = torch.eye(7)
-#     x = torch.zeros(1, 7, 16)
-#     x[0, :, :4] = torch.stack([nothing, noun, verb, nothing, pronoun, verb, adjective])
-#     x[0, :, 4:11] = positions
-#
-#     looks_for = [verb, noun + pronoun / 2, noun, noun / 2 + pronoun]
-#     query, key, value = parts = torch.zeros(3, 16, 16)  # each (C, C), head 0 in rows 0 to 7
-#     query[:4, :4] = 7 * torch.stack(looks_for).T
-#     key[:4, :4] = kinds
-#     query[8:14, 5:11] = 7 * torch.eye(6)  # who stands at 1 looks for who stands at 0, and so on
-#     key[8:15, 4:11] = positions
-#     value[:7, 4:11] = value[8:15, 4:11] = positions
-#
+# def the_sentence(heads, **causal):
+#     kind = CausalMultiHeadAttention if causal else MultiHeadAttention
+#     layer = kind(hidden_size=6, num_heads=heads)
+#     x = torch.tensor({{ rows(x, 4) }}).float()
 #     with torch.no_grad():
-#         layer.Wqkv.weight.copy_(parts.flatten(end_dim=1))
-#         layer.Wo.weight.copy_(torch.eye(16))
-#         layer.Wqkv.bias.zero_()
-#         layer.Wo.bias.zero_()
-#         output = layer(x, **causal)[0]
-#     return {"head 0: kinds": output[:, :7], "head 1: positions": output[:, 8:15]}
-#
-#
-# show_attention(lambda: attention_on_the_sentence(MultiHeadAttention(16, 2)), tokens)
-
-# %% [markdown] active="ipynb"
-# Read it row by row: where does “it” look in head 0, and where in head 1? A single head would have to mix the two.
-
-# %% [markdown] active="ipynb"
-# With the bonus, the same two heads may not look ahead. Everything above the diagonal is 0, and each row is shared among fewer tokens.
+#         for parameter in layer.parameters():
+#             parameter.zero_()
+#         layer.Wqkv.weight.copy_(torch.tensor({{ rows(Wqkv_weight) }}))
+#         layer.Wo.weight.copy_(torch.tensor({{ rows(Wo_weight) }}))
+#         output = layer(x[None], **causal)[0]
+#     example = {
+#         "tokens": "the cat slept because it was tired".split(),
+#         "token": "it",
+#         "output": output,
+#     }
+#     if heads == 2 and not causal:  # this is what you followed by hand
+#         example["by_hand"] = {{ vector(result[IT]) }}
+#         example["exact"] = {{ vector(unmasked[IT], 4) }}
+#     return example
 
 # %% active="ipynb"
-# show_attention(
-#     lambda: attention_on_the_sentence(CausalMultiHeadAttention(16, 2), causal=True), tokens
-# )
+# from autograder import show_example
+#
+# show_example(lambda: the_sentence(heads=2), seen_in="compute_attention_weights")
+
+# %% [markdown] active="ipynb"
+# Head 0 asks what a word is: “it” looks at “cat”. Head 1 asks where a word stands: each word looks around itself. Now change `heads=2` to `heads=1`, and guess first: where does “it” look, if one head has to do both?
+#
+# <details>
+# <summary><b>When you have tried.</b> Where does “it” look with a single head?</summary>
+#
+# “cat” gets {{ number(one_head[IT, CAT]) }} in place of {{ number(weights[0, IT, CAT]) }}, no more than “it” itself and “tired”. The scores of the single head add up what the two heads looked for: a thing, and a word nearby. So one row of shares mixes the two.
+#
+# </details>
+#
+# With the bonus, the two heads may not look ahead. Everything above the diagonal is 0, and each row is shared among fewer words.
+
+# %% active="ipynb"
+# show_example(lambda: the_sentence(heads=2, causal=True), seen_in="compute_attention_weights")
 
 # %% [markdown] active="ipynb"
 # ## Your layer beside the library's

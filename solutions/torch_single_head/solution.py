@@ -546,46 +546,34 @@ class SingleHeadAttention(nn.Module):
 # %% [markdown] active="ipynb"
 # ## Your layer reads a sentence
 #
-# There are no more steps and no more points: the cells from here on show what you have built. They give your layer weights that are chosen by hand instead of drawn, so that you can see what it does with them.
-#
-# Each token has 32 numbers. The first four say what kind of word it is. The next seven are its position, with a 1 at its place, and the rest are 0. The queries let every word look for other kinds. A verb looks for a noun, and half as much for a pronoun. A pronoun looks for the noun that it stands for. An article looks for nothing, so it looks everywhere alike.
-#
-# The value of a token is its position and nothing else. So what a token gathers is itself the list of shares: row $i$ of the output **is** row $i$ of the attention weights.
-#
-# $$(B, S, C) = (1, 7, 32) \qquad \mathit{head\_dim} = 8$$
+# There are no more steps and no more points: the cells from here on show what you have built. Your layer gets the sentence with the numbers and the weights that you followed by hand. They stand in the first cell, which is folded. What comes out for “it”, without the nine zeros, and where does each word look?
 
 # %% active="ipynb"
-# from autograder import show_attention
-#
-# tokens = "the cat slept because it was tired".split()
-#
-#
-# def attention_on_the_sentence():
-#     noun, verb, pronoun, adjective = kinds = torch.eye(4)
-#     nothing = torch.zeros(4)
-#     x = torch.zeros(1, 7, 32)
-#     x[0, :, :4] = torch.stack([nothing, noun, verb, nothing, pronoun, verb, adjective])
-#     x[0, :, 4:11] = torch.eye(7)
-#
-#     looks_for = [verb, noun + pronoun / 2, noun, noun / 2 + pronoun]
-#     query, key, value = parts = torch.zeros(3, 8, 32)  # each (head_dim, C)
-#     query[:4, :4] = 7 * torch.stack(looks_for).T
-#     key[:4, :4] = kinds
-#     value[:7, 4:11] = torch.eye(7)
-#
-#     layer = SingleHeadAttention(hidden_size=32)
+# def the_sentence():
+#     layer = SingleHeadAttention(hidden_size=12)
+#     x = torch.zeros(1, 7, 12)
+#     x[0, :, :3] = torch.tensor({{ rows(x[:, :head_dim], 4) }})
 #     with torch.no_grad():
-#         layer.Wqkv.weight.copy_(parts.flatten(end_dim=1))
-#         layer.Wo.weight.copy_(torch.eye(32, 8))
-#         layer.Wqkv.bias.zero_()
-#         layer.Wo.bias.zero_()
-#         return {"attention weights": layer(x)[0, :, :7]}
+#         for parameter in layer.parameters():
+#             parameter.zero_()
+#         layer.Wqkv.weight[:, :3] = torch.tensor({{ rows(layer.Wqkv.weight[:, :head_dim]) }})
+#         layer.Wo.weight[:3] = torch.tensor({{ rows(layer.Wo.weight[:head_dim]) }})
+#         output = layer(x)[0, :, :3]
+#     return {
+#         "tokens": "the cat slept because it was tired".split(),
+#         "token": "it",
+#         "output": output,
+#         "by_hand": {{ vector(result[IT, :head_dim]) }},
+#         "exact": {{ vector(exact[IT, :head_dim], 4) }},
+#     }
+
+# %% active="ipynb"
+# from autograder import show_example
 #
-#
-# show_attention(attention_on_the_sentence, tokens)
+# show_example(the_sentence, seen_in="compute_attention_weights")
 
 # %% [markdown] active="ipynb"
-# Read it row by row: where does “it” look, and where does “slept”? Every token sees all others here, even those that come later. The exercise on several heads has a causal layer as its bonus.
+# Read it row by row: where does “it” look, and where does “slept”? Every word sees all others here, even those that come later. The exercise on several heads has a causal layer as its bonus.
 #
 # ## Your layer beside the library's
 #
