@@ -37,6 +37,12 @@ class FoldedAnswer:
     question: str
     answer: str
 
+    @property
+    def folded(self) -> str:
+        """The question with its answer, as an author writes them."""
+        asked = f"<summary><b>{self.when}</b> {self.question}</summary>"
+        return f"<details>\n{asked}\n\n{self.answer}\n\n</details>"
+
 
 def folded_answers(prose: str) -> tuple[FoldedAnswer, ...]:
     """Return the questions in `prose`, in order."""

@@ -229,6 +229,27 @@ def project_qkv(
 # No error tells you, because the shapes fit. But a word could then only pass on what it is found by. It is as if the library gave you the index card in place of the book.
 #
 # </details>
+#
+# **Try another choice.** The query weights let “it” look for a thing. Make it look for what happens: change their last row, with which “leans” asks. Which two numbers of its query change? Guess first. In the notebook, use the cell below. On paper, add up the three rows, since “it” is {{ vector(x[IT]) }}.
+#
+# <details>
+# <summary><b>When you have tried.</b> Which two numbers change, and what does “it” look at then?</summary>
+#
+# The first and the second. With {{ vector(other_weights[2]) }} as the last row, {{ vector(queries[IT]) }} becomes {{ vector(other_queries[IT]) }}. The next step compares it with the keys. It fits “slept” best, whose key is {{ vector(keys[SLEPT]) }}: {{ dot(other_queries[IT], keys[SLEPT]) }}. For “cat” it is only {{ number(other_queries[IT] @ keys[CAT]) }}.
+#
+# </details>
+
+# %% active="ipynb"
+# from autograder import show_numbers
+#
+#
+# def query_of_it():
+#     query_weights = np.array({{ rows(query_weights) }}, float)  # change the last row
+#     it = np.array([[[{{ listed(x[IT]) }}]]], float)  # (B, S, D)
+#     return {"query of it": project_qkv(it, query_weights, np.eye(3), np.eye(3))[0][0, 0]}
+#
+#
+# show_numbers(query_of_it)
 
 # %% [markdown]
 # ## 4. Attention scores
@@ -340,9 +361,31 @@ def scale_scores(
 # <details>
 # <summary><b>After the check.</b> What would the shares of “it” be without scaling?</summary>
 #
-# “cat” would get {{ number(unscaled[IT, CAT]) }} in place of {{ number(weights[IT, CAT]) }}, with only three numbers a word. With hundreds of numbers, the best key would get nearly everything.
+# “cat” would get {{ number(unscaled[IT, CAT]) }} in place of {{ number(weights[IT, CAT]) }}, with only three numbers a word.
 #
 # </details>
+#
+# **Try another choice.** Five words have random vectors, first of 3 numbers and then of 300. Guess the share of the best word, with the division and without it. In the notebook, run the cell below.
+#
+# <details>
+# <summary><b>When you have tried.</b> How much does the best word get?</summary>
+#
+# With 3 numbers, it gets {{ number(narrow[0].max()) }} without the division and {{ number(narrow[1].max()) }} with it. With 300 numbers, it gets {{ number(wide[0].max(), 2) }} without it, so nobody else is heard. With it, the best word gets {{ number(wide[1].max()) }}, and the others still have a say.
+#
+# </details>
+
+# %% active="ipynb"
+# from autograder import show_numbers
+#
+#
+# def shares(D):
+#     asks, offers = np.random.default_rng(0).standard_normal((2, 1, 5, D))
+#     plain = compute_attention_scores(asks, offers)
+#     divided = scale_scores(plain, D)
+#     return {f"D = {D}": softmax(plain)[0, 4], f"D = {D}, divided": softmax(divided)[0, 4]}
+#
+#
+# show_numbers(lambda: shares(3) | shares(300))
 
 # %% [markdown]
 # ## 6. Masking: the causal mask
@@ -758,7 +801,15 @@ class SingleHeadAttention:
 
 # %% [markdown] active="ipynb"
 # Read it row by row. “it” looks at “cat”, and every word sees only itself and what came before. What changes if every word sees all? Guess first, then write `causal=False` and run the cell again.
+
+# %% [markdown]
+# ## Where such matrices come from
 #
+# The four matrices were made up. Training finds others that do the same. It starts with random ones, and measures how far the output is from what it should be: the **loss**. Then it changes every number a little, so that the loss falls. Here a layer got the words in {{ number(ORDERS) }} orders, and only the output of your matrices as its goal. Nobody told it where to look:
+#
+# {{ picture(training_picture(), TRAINING_IN_WORDS) }}
+
+# %% [markdown] active="ipynb"
 # ## Your layer beside the library's
 #
 # PyTorch has attention built in, `scaled_dot_product_attention`. Given the same random weights and tokens, $(B, S, D) = (2, 5, 8)$, both should give the same numbers, up to rounding.

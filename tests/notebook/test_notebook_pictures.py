@@ -489,6 +489,35 @@ def test_the_picture_of_the_example_has_its_words_on_both_sides(
         assert re.search(rf"{re.escape(word)} [\d. ]+", printed), word
 
 
+def test_what_another_choice_does_is_shown_by_the_learners_own_steps(
+    run_last_cells: Callable[..., Ran],
+) -> None:
+    """The answers in the lesson say what these cells print."""
+    walkthrough = runpy.run_path(str(ROOT / "solutions" / NAMES[0] / "walkthrough.py"))
+    printed = run_last_cells(NAMES[0]).printed
+    assert printed.startswith("query of it 3 1 0 D = 3 D = 3, divided D = 300 D = 300, divided ")
+    numbers = [float(each) for each in printed.partition("300, divided ")[2].split()[:20]]
+    table = np.array(numbers).reshape(5, 4).T
+    assert np.allclose(table, [*walkthrough["narrow"], *walkthrough["wide"]], atol=0.006)
+    stub = code(notebook(NAMES[0], {}))
+    unwritten = {c.metadata.nbgrader.grade_id: c.source for c in stub if c.id.startswith("step-")}
+    printed = run_last_cells(NAMES[0], **unwritten).printed
+    assert "No numbers yet: `project_qkv` is not written yet." in printed
+    assert "No numbers yet: `compute_attention_scores` is not written yet." in printed
+
+
+def test_one_head_in_place_of_two_sees_what_the_lesson_says(
+    run_last_cells: Callable[..., Ran],
+) -> None:
+    name = "torch_multi_head"
+    walkthrough = runpy.run_path(str(ROOT / "solutions" / name / "walkthrough.py"))
+    names, seen = run_last_cells(name).names, []
+    given = names["compute_attention_weights"]
+    names["compute_attention_weights"] = lambda scores: seen.append(given(scores)) or seen[-1]
+    assert "exact" not in names["the_sentence"](heads=1)
+    assert np.allclose(seen[0][0, 0].detach(), walkthrough["one_head"], atol=0.006)
+
+
 def test_a_layer_that_makes_other_numbers_of_the_example_is_told_so(
     run_last_cells: Callable[..., Ran],
 ) -> None:

@@ -28,7 +28,8 @@ from autograder.model.files import read_small
 from autograder.model.shipped import original
 
 MOST_BYTES = 20_000_000  # of a notebook, with what it has printed
-ASKS = ("Before you code.", "After the check.")
+AFTER = "After the check."
+ASKS = ("Before you code.", AFTER, "When you have tried.")
 _COLUMNS = re.compile(r"<pre[^>]*>\n(.*?)\n</pre>", re.DOTALL)
 _PICTURE = re.compile(r"!\[([^\]]*)\]\(data:[^)]*\)")
 _CODE = re.compile(r"<code>(.*?)</code>")
@@ -47,6 +48,12 @@ class Lesson:
         """The question for who has written the step, or None."""
         return next(iter(folded_answers(self.below)), None)
 
+    @property
+    def trials(self) -> str:
+        """What the learner tries: all that stands below the step, without that question."""
+        told = replaced_answers(self.below, lambda each: "" if each.when == AFTER else each.folded)
+        return told.strip()
+
 
 def read_step(
     folder: Path, words: str | None, console: Console, say: Say, *, answers: bool = False
@@ -57,7 +64,7 @@ def read_step(
     found = lesson_of(exercise, step.name)
     for piece in lesson_lines(found, answers=answers):
         console.print(piece)
-    console.print()
+        console.print()
     if not answers and folded_answers(f"{found.above}\n{found.below}"):
         console.print(command(f"attn read {step.name} --answers", "with the answers"))
     console.print(command(f"attn check {step.name}", "checks what you have written"))
@@ -129,8 +136,11 @@ def _prose_down(cells: list[dict[str, Any]]) -> str:
 
 
 def lesson_lines(lesson: Lesson, *, answers: bool = False) -> tuple[RenderableType, ...]:
-    """Return the lesson as a terminal shows it; without `answers`, the questions alone."""
-    parts = (lesson.above, lesson.below) if answers else (lesson.above,)
+    """Return the lesson as a terminal shows it; without `answers`, the questions alone.
+
+    The question after the check comes with the answers: it is for who has written the step.
+    """
+    parts = (lesson.above, lesson.below if answers else lesson.trials)
     return tuple(Markdown(plain(part, answers=answers), code_theme="bw") for part in parts if part)
 
 
