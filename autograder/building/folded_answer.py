@@ -54,6 +54,16 @@ def replaced_answers(prose: str, told: Callable[[FoldedAnswer], str]) -> str:
     return _FOLDED.sub(lambda found: told(FoldedAnswer(**found.groupdict())), prose)
 
 
+def only_folded(prose: str) -> str:
+    """Return of `prose` the questions with their answers."""
+    return "\n\n".join(each.folded for each in folded_answers(prose))
+
+
+def without_folded(prose: str) -> str:
+    """Return `prose` without the questions and their answers."""
+    return _FOLDED.sub("", prose).rstrip()
+
+
 def with_code_in_questions(prose: str) -> str:
     """Return `prose` for a notebook: JupyterLab shows Markdown inside HTML as it is written."""
     return _QUESTION.sub(lambda line: _CODE.sub(r"<code>\1</code>", line[0]), prose)

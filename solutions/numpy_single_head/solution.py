@@ -1,9 +1,7 @@
 # %% [markdown]
 # # Single-head attention in NumPy
 #
-# In “the cat slept because it was tired”, the word “it” alone says little. In a sequence, the meaning of one token depends on the others. Attention is the layer that lets every token gather what it needs from the rest: “it” looks at “cat”. Here you build it from matrix products, a softmax and a mask, one small function a step.
-#
-# Letters name the axes of every array: `B` sequences in a batch, `S` tokens in a sequence, `D` numbers for a token. In each step you first do the sums by hand, for “it” among the words up to “it”. They are rounded to two places, and the next step goes on from there.
+# In “the cat slept because it was tired”, “it” alone says little. Attention lets every token gather what it needs from the others: “it” looks at “cat”. The axes of every array: `B` sequences in a batch, `S` tokens in each, `D` numbers for a token.
 
 # %% [markdown] active="py"
 # In "the cat slept because it was tired", attention lets every word gather what it needs from the
@@ -17,24 +15,24 @@ from jaxtyping import Float, Real
 # %% [markdown]
 # ## 1. Softmax
 #
-# Attention asks “how much of each token?” A score says how well two tokens fit. It has to become a share: a number between 0 and 1, and all of them sum to 1. The layer needs this in step 8. It comes first because it needs no other step.
+# A score says how well two tokens fit. It has to become a share: a number between 0 and 1, and all of them sum to 1. Scores of 10 000 are allowed: subtract the largest of the row first. And leave the input as it was.
 #
 # {{ path }}
 #
-# **By hand.** “it” has compared itself with the words that it may see; later steps show how:
+# **By hand.** “it” has scores from later steps. The third row sums to {{ number(powers_sum) }}, and each share is its part of that. “cat” gets more than half:
 #
 # ```
 # {{ table(softmax_rows, WORDS[:SEEN]) }}
 # ```
 #
-# The third row sums to {{ number(powers_sum) }}. Each share is its part of that sum. “cat” gets more than half.
-#
-# **What it has to do.** It is stable: scores of 10 000 are allowed, but $e^{10\,000}$ is larger than any floating-point number. Only the differences between scores matter. So you may subtract the largest score of each row: the shares stay the same, and nothing overflows. And it leaves its input as it was.
-#
 # <details>
-# <summary><b>In general.</b> The formula of a share.</summary>
+# <summary><b>In general.</b> The formula of a share, why the largest is subtracted, and why this step comes first.</summary>
 #
 # $$\mathrm{softmax}(s)_j = \frac{e^{s_j}}{\sum_k e^{s_k}}$$
+#
+# It has to be stable: $e^{10\,000}$ is larger than any floating-point number. Only the differences between scores matter. So when you subtract the largest score of each row, the shares stay the same, and nothing overflows.
+#
+# Attention asks “how much of each token?” The layer needs this in step 8. It comes first because it needs no other step. In each step you do the sums by hand first, for “it” among the words up to “it”. They are rounded to two places, and the next step goes on from there.
 #
 # A row of scores belongs to one token, and its entries to the tokens that it looks at. (From step 2 on, they are called the query and its keys.) So the sum runs along the **last axis**.
 #
@@ -242,12 +240,10 @@ def project_qkv(
 # %% active="ipynb"
 # from autograder import show_numbers
 #
-#
 # def query_of_it():
 #     query_weights = np.array({{ rows(query_weights) }}, float)  # change the last row
 #     it = np.array([[[{{ listed(x[IT]) }}]]], float)  # (B, S, D)
 #     return {"query of it": project_qkv(it, query_weights, np.eye(3), np.eye(3))[0][0, 0]}
-#
 #
 # show_numbers(query_of_it)
 
@@ -377,13 +373,11 @@ def scale_scores(
 # %% active="ipynb"
 # from autograder import show_numbers
 #
-#
 # def shares(D):
 #     asks, offers = np.random.default_rng(0).standard_normal((2, 1, 5, D))
 #     plain = compute_attention_scores(asks, offers)
 #     divided = scale_scores(plain, D)
 #     return {f"D = {D}": softmax(plain)[0, 4], f"D = {D}, divided": softmax(divided)[0, 4]}
-#
 #
 # show_numbers(lambda: shares(3) | shares(300))
 

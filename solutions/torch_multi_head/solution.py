@@ -1,9 +1,7 @@
 # %% [markdown]
 # # Multi-head attention in PyTorch
 #
-# Several heads look at the tokens at the same time, each in its own part of the hidden size. One head may follow which word a pronoun stands for, while another follows word order. You know from `numpy_single_head` what a single head does; what is new here is the axis of the heads. You follow “it” by hand, rounded to two places, and each step goes on with the rounded numbers.
-#
-# The axes have names: `B` sequences in a batch, `S` tokens in a sequence, and `C` numbers for a token (the hidden size). The axis `heads` has one place for each head. A query, a key or a value of one head has `head_dim` numbers (the head size).
+# Several heads look at the tokens at the same time: one may follow which word a pronoun stands for, another word order. The axes: `B` sequences in a batch, `S` tokens in each, `C` numbers for a token (the hidden size).
 
 # %% [markdown] active="py"
 # Several heads look at the tokens at the same time, each in its own part of the hidden size. You
@@ -21,21 +19,18 @@ from torch import Tensor, nn
 # %% [markdown]
 # ## 1. The projections
 #
-# Every token needs a query, a key and a value in every head. One layer, `Wqkv`, makes all of them from the token's vector: in it, the layers of all heads are **fused**.
+# One layer, `Wqkv`, makes the queries, keys and values of all heads at once: in it, their layers are **fused**.
 #
 # {{ path }}
 #
-# **By hand.** “it” is {{ vector(x[IT]) }}: three numbers say what it is, and three where it stands. The first row of the weights of `Wqkv` is {{ vector(Wqkv_weight[0]) }}. Together they give the first number of a query: {{ dot(x[IT], Wqkv_weight[0]) }}. (Here every bias is {{ number(0) }}.)
+# **By hand.** “it” is {{ vector(x[IT]) }}: three numbers say what it is, and three where it stands. The first row of the weights of `Wqkv` is {{ vector(Wqkv_weight[0]) }}. Together they give the first number of a query: {{ dot(x[IT], Wqkv_weight[0]) }}. `Wqkv` has {{ number(len(Wqkv_weight)) }} such rows, and each reads the whole word. (Here, every bias is {{ number(0) }}.)
 #
-# `Wqkv` has {{ number(len(Wqkv_weight)) }} such rows, and each reads the whole word. The heads share what comes out, not what goes in.
-#
-# - `Wqkv`: from `hidden_size` to `3 * hidden_size`
-# - `Wo`: from `hidden_size` to `hidden_size`. Both layers have a bias, unless `bias` is False.
+# `Wqkv` goes from `hidden_size` to `3 * hidden_size`, and `Wo` to `hidden_size` again. Both have a bias, unless `bias` is False.
 #
 # <details>
 # <summary><b>In general.</b> Why two layers are enough, and who leaves out the bias.</summary>
 #
-# Three linear layers, for queries, keys and values, can be **fused** into one that is three times as wide. The same is true of the heads: the layers of all heads, side by side, are one layer. `Wqkv` is that layer. `Wo` mixes what the heads have gathered. Several heads cost no more weights than one that is as wide as all of them together.
+# Three linear layers, for queries, keys and values, can be **fused** into one that is three times as wide. The same is true of the heads: the layers of all heads, side by side, are one layer. `Wqkv` is that layer: the heads share what comes out, not what goes in. `Wo` mixes what the heads have gathered. Several heads cost no more weights than one that is as wide as all of them together.
 #
 # The bias is on by default, as in BERT, GPT-2 and ViT. `bias=False` leaves it out of both layers, as the formula of the original paper does; several models do so at little cost.
 #
@@ -84,7 +79,7 @@ def create_projections(hidden_size: int, bias: bool = True) -> tuple[nn.Linear, 
 # %% [markdown]
 # ## 2. Queries, keys and values, split into heads
 #
-# The fused layer gives every token one long row of numbers. Each head needs its queries, keys and values apart from those of the others. The heads share the hidden size evenly, `head_dim = C // heads`.
+# The fused layer gives every token one long row of numbers. Each head needs its queries, keys and values apart from those of the others. The heads share the hidden size evenly. A query, a key or a value of one head has `head_dim = C // heads` numbers (the head size). The axis `heads` has one place for each head.
 #
 # The sentence has made-up numbers, the first three as in `numpy_single_head`. The others say where a word stands: in the first part, between the parts, or in the second part.
 #

@@ -1,9 +1,7 @@
 # %% [markdown]
 # # Single-head attention in PyTorch
 #
-# This is the layer of `numpy_single_head`, now as a PyTorch module: its weights are parameters that an optimizer can train. You follow the same sentence with the same weights, so you know many of the numbers. They are rounded to two places, and the next step goes on from there.
-#
-# The axes have names: `B` sequences in a batch, `S` tokens in a sequence, and `C` numbers for a token (the hidden size). A query, a key or a value has `head_dim` numbers (the head size).
+# This is the layer of `numpy_single_head` as a PyTorch module, whose weights an optimizer can train. The sentence stays the same. The axes: `B` sequences in a batch, `S` tokens in each, `C` numbers for a token (the hidden size).
 
 # %% [markdown] active="py"
 # This is the layer of numpy_single_head, as a PyTorch module: an optimizer can train its weights.
@@ -21,15 +19,14 @@ from torch import Tensor, nn
 # %% [markdown]
 # ## 1. The projections
 #
-# In step 3 of `numpy_single_head` you multiplied by three matrices. All three products begin with the same input. So three linear layers can be **fused** into one that is three times as wide, `Wqkv`.
+# In step 3 of `numpy_single_head`, three products had the same input. So three linear layers can be **fused** into a wide one, `Wqkv`.
 #
 # {{ path }}
 #
-# **By hand.** For a hidden size of {{ number(C) }}, `head_dim` is {{ number(head_dim) }}. `Wqkv` makes {{ number(3 * head_dim) }} numbers from {{ number(C) }}; PyTorch keeps its weight as (out, in), here {{ shape_of(layer.Wqkv.weight) }}. `Wo` makes {{ number(C) }} numbers from {{ number(head_dim) }}: its weight is {{ shape_of(layer.Wo.weight) }}.
+# **By hand.** For a hidden size of {{ number(C) }}, a query, a key or a value has {{ number(head_dim) }} numbers: `head_dim`, the head size. `Wqkv` makes {{ number(3 * head_dim) }} numbers from {{ number(C) }}; PyTorch keeps its weight as (out, in), here {{ shape_of(layer.Wqkv.weight) }}. `Wo` goes back: its weight is {{ shape_of(layer.Wo.weight) }}.
 #
-# - `Wqkv`: from `hidden_size` to `3 * head_dim`
-# - `Wo`: from `head_dim` back to `hidden_size`
-# - `head_dim` is `hidden_size // 4`, in whole numbers. Both layers have a bias, unless `bias` is False.
+# - `Wqkv`: from `hidden_size` to `3 * head_dim`, where `head_dim` is `hidden_size // 4`, in whole numbers
+# - `Wo`: from `head_dim` back to `hidden_size`. Both layers have a bias, unless `bias` is False.
 #
 # <details>
 # <summary><b>In general.</b> Why a quarter, real sizes, and who leaves out the bias.</summary>

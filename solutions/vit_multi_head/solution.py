@@ -1,9 +1,7 @@
 # %% [markdown]
 # # Multi-head attention of a vision transformer in PyTorch
 #
-# A Vision Transformer (ViT) cuts an image into patches and treats them as the tokens of a sequence. One more token stands in front of them: the **class token**, which gathers what the whole image shows. Here you build its attention, one small function a step. It has several **heads**, and each works on its own slice of the token vectors.
-#
-# The axes have names: `B` images in a batch, `N` tokens in an image (patches and class token), `D` numbers for a token. There are `heads` heads, and each has `head_dim` numbers for a token. In each step you first do the sums by hand, for the class token of a small picture. They are rounded to two places, and the next step goes on from there.
+# A Vision Transformer (ViT) cuts an image into patches: its tokens. One more stands in front, the **class token**, which gathers what the image shows. You follow it in a small picture, by hand and rounded to two places. The axes: `B` images in a batch, `N` tokens in each, `D` numbers for a token, `heads`, each with its slice of `head_dim` numbers.
 
 # %% [markdown] active="py"
 # A Vision Transformer (ViT) cuts an image into patches: its tokens. The class token in front of

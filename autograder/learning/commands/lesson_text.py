@@ -97,9 +97,11 @@ def _lesson_in(file: Path, step: str) -> Lesson | None:
     try:
         cells = json.loads(read_small(file, MOST_BYTES))["cells"]
         places = [number for number, cell in enumerate(cells) if _grade_id(cell) == step]
-        above = _prose_up(cells[: places[0]])
-        below = _prose_down(cells[places[0] + 2 :])  # below the step comes its check
-    except (OSError, KitError, ValueError, LookupError, TypeError, AttributeError):
+        after = cells[places[0] + 1 :]
+        folds = _prose_down(after)  # what folds may stand between the step and its check
+        above = "\n\n".join(filter(None, (_prose_up(cells[: places[0]]), folds)))
+        below = _prose_down(after[_check_in(after) + 1 :])
+    except (OSError, KitError, ValueError, LookupError, TypeError, AttributeError, StopIteration):
         return None  # a notebook that somebody has changed so
     return Lesson(step, _as_written(above), _as_written(below))
 
@@ -112,6 +114,10 @@ def _as_written(prose: str) -> str:
 
 def _grade_id(cell: dict[str, Any]) -> Any:
     return cell.get("metadata", {}).get("nbgrader", {}).get("grade_id")
+
+
+def _check_in(cells: list[dict[str, Any]]) -> int:
+    return next(number for number, cell in enumerate(cells) if cell["cell_type"] == "code")
 
 
 def _prose_up(cells: list[dict[str, Any]]) -> str:
