@@ -173,8 +173,8 @@ def _array(value: Any) -> np.ndarray:
 @contextmanager
 def _noted(call: Callable[[], Any], name: str, found: list[Any]) -> Iterator[None]:
     """Note what the step called `name` returns, where the learner's code calls it."""
-    names = getattr(call, "__globals__", {})
-    step = names.get(name)
+    names: dict[str, Any] = getattr(call, "__globals__", {})
+    step: Any = names.get(name)
 
     def noting(*inputs: Any, **named: Any) -> Any:
         found.append(step(*inputs, **named))
