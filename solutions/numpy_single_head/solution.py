@@ -15,7 +15,7 @@ from jaxtyping import Float, Real
 # %% [markdown]
 # ## 1. Softmax
 #
-# A score says how well two tokens fit. It has to become a share: a number between 0 and 1, and all of them sum to 1. Scores of 10 000 are allowed: subtract the largest of the row first. And leave the input as it was.
+# A score says how well two tokens fit. It has to become a share: a number between 0 and 1, and all of them sum to 1. Scores of 10 000 are allowed: subtract the largest of the row first. And leave the input as it was.
 #
 # {{ path }}
 #
