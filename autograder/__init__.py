@@ -14,6 +14,7 @@ __all__ = [
     "pytorch_attention",
     "show_attention",
     "show_costs",
+    "show_example",
     "show_numbers",
     "speak",
     "train",
@@ -25,7 +26,13 @@ def __getattr__(name: str) -> object:
         from autograder.notebook.check import open_exercise
 
         return open_exercise
-    if name in ("compare_with_library", "pytorch_attention", "show_attention", "show_numbers"):
+    if name in (
+        "compare_with_library",
+        "pytorch_attention",
+        "show_attention",
+        "show_example",
+        "show_numbers",
+    ):
         from autograder.notebook import layer
 
         return getattr(layer, name)

@@ -96,8 +96,13 @@ def path_picture(exercise: Exercise, step: str) -> str:
     told = f"Step {number} of {len(exercise.steps)}. You are here: {label}"
     way = ", ".join(label for _, label in places)
     svg = _svg([(label, whole or at) for at, (_, label) in zip(here, places)])
+    return picture(svg, f"{told}. The way through the layer: {way}.")
+
+
+def picture(svg: str, words: str) -> str:
+    """Return a drawing as an image in Markdown, with the words for who does not see it."""
     data = base64.b64encode(svg.encode("utf-8")).decode("ascii")
-    return f"![{told}. The way through the layer: {way}.](data:image/svg+xml;base64,{data})"
+    return f"![{words}](data:image/svg+xml;base64,{data})"
 
 
 def _places(exercise: Exercise) -> list[tuple[tuple[str, ...], str]]:

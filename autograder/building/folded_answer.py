@@ -37,6 +37,12 @@ class FoldedAnswer:
     question: str
     answer: str
 
+    @property
+    def folded(self) -> str:
+        """The question with its answer, as an author writes them."""
+        asked = f"<summary><b>{self.when}</b> {self.question}</summary>"
+        return f"<details>\n{asked}\n\n{self.answer}\n\n</details>"
+
 
 def folded_answers(prose: str) -> tuple[FoldedAnswer, ...]:
     """Return the questions in `prose`, in order."""
@@ -46,6 +52,16 @@ def folded_answers(prose: str) -> tuple[FoldedAnswer, ...]:
 def replaced_answers(prose: str, told: Callable[[FoldedAnswer], str]) -> str:
     """Return `prose` with what is `told` of each question in its place."""
     return _FOLDED.sub(lambda found: told(FoldedAnswer(**found.groupdict())), prose)
+
+
+def only_folded(prose: str) -> str:
+    """Return of `prose` the questions with their answers."""
+    return "\n\n".join(each.folded for each in folded_answers(prose))
+
+
+def without_folded(prose: str) -> str:
+    """Return `prose` without the questions and their answers."""
+    return _FOLDED.sub("", prose).rstrip()
 
 
 def with_code_in_questions(prose: str) -> str:

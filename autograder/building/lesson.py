@@ -4,7 +4,8 @@ In `solution.py`, prose holds places to be filled in, such as `{{ diagram }}` or
 `{{ row(scores, "it") }}`. The diagram is that of the exercise, with the step below marked, and
 `{{ path }}` the picture of the way through it. Every
 other place is an expression of `walkthrough.py`, which asks the reference. So a number in the
-prose is always the reference's own, and students get the number and never the expression.
+prose is always the reference's own, and students get the number and never the expression. The
+same holds in a cell of code that only the notebook has.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from autograder.building.diagram import Diagram, path_picture, read_diagram
+from autograder.building.diagram import Diagram, path_picture, picture, read_diagram
 from autograder.building.regions import Solution
 from autograder.building.stub import Cell
 from autograder.errors import KitError
@@ -31,7 +32,7 @@ PLACE = re.compile(r"\{\{ (.+?) \}\}")
 def taught(
     exercise: Exercise, solution: Solution, cells: Sequence[Cell], whole: Path | None = None
 ) -> tuple[Cell, ...]:
-    """Return `cells` with every place in the prose filled in.
+    """Return `cells` with every place in the prose, and in code of the notebook alone, filled in.
 
     The walkthrough is that of the folder `whole`, or the exercise's own. Raises `KitError` when the
     diagram is wrong, a place has no value, or the value is no text, and ImportError when the
@@ -40,7 +41,7 @@ def taught(
     lesson = _Lesson(exercise, solution, (whole or exercise.folder) / WALKTHROUGH)
     return tuple(
         replace(cell, brief=lesson.filled(cell.brief, step))
-        if cell.code
+        if cell.code and not cell.notebook_only
         else replace(cell, source=lesson.filled(cell.source, step))
         for cell, step in zip(cells, _steps_below(cells), strict=True)
     )
@@ -65,7 +66,7 @@ class _Lesson:
             return self._drawn(step)
         if expression == PATH:
             return path_picture(self._exercise, step)
-        names = dict(self._walkthrough)
+        names = {"picture": picture, **self._walkthrough}
         try:
             value = eval(expression, names)
         except Exception as error:

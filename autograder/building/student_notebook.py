@@ -3,6 +3,9 @@
 nbgrader finds a step by its `grade_id`, so that is the step's name. A check cell
 holds one call and nothing secret, so neither notebook, gradebook nor feedback can
 show a hidden test. Cell ids are never random: the same solution gives the same bytes.
+
+What folds before the first step stands between its cell and its check, so that the first line to
+write is in sight when the notebook opens.
 """
 
 from __future__ import annotations
@@ -14,14 +17,13 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from autograder.building.checklist import cost_text
 from autograder.building.fixed_columns import with_fixed_columns
-from autograder.building.folded_answer import with_code_in_questions
+from autograder.building.folded_answer import only_folded, with_code_in_questions, without_folded
 from autograder.building.stub import Cell, is_below_a_step
 from autograder.model.exercise import Exercise, Step
 
 HOW_TO_WORK = (
-    "Run the next two cells. In each step, replace the line that raises `NotImplementedError`, "
-    "run the cell (Shift+Enter), then the check under it: it says what is right, and the one "
-    "thing to look at next. A step that calls one that is wrong waits for it."
+    "Run the next two cells (Shift+Enter); the first is folded. In each step, write in place of "
+    "the line that raises, then run it and its check."
 )
 SCHEMA_VERSION = 3  # of nbgrader's cell metadata
 CHECK_PREFIX = "check_"
@@ -29,6 +31,7 @@ LONG = 4  # lines of a cell that only shows something
 PROSE = "prose-"  # how the id of prose begins
 BELOW = "below-"  # the same, if it goes on about the step above
 SETUP = "setup"  # the grade_id of the cell that defines `check`
+_FOLDED = {"jupyter": {"source_hidden": True}}  # metadata of a cell whose code nobody has to read
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"},
@@ -39,23 +42,31 @@ def render_notebook(exercise: Exercise, cells: tuple[Cell, ...]) -> str:
     """Return the text of the notebook (nbformat 4.5), valid and with nbgrader's metadata."""
     written: list[Any] = []
     first_code = next(number for number, cell in enumerate(cells) if cell.code)
+    steps = [number for number, cell in enumerate(cells) if cell.step]
     for number, cell in enumerate(cells):
         if number == first_code:
             written += _setup(exercise)
         if not cell.code:
             begins = BELOW if is_below_a_step(cells, number) else PROSE
-            prose = with_code_in_questions(with_fixed_columns(cell.source))
-            written.append(new_markdown_cell(prose, id=f"{begins}{number:03}"))
+            source = without_folded(cell.source) if number + 1 == steps[0] else cell.source
+            written.append(_prose(source, f"{begins}{number:03}"))
         elif cell.step is None:
-            hidden = {"jupyter": {"source_hidden": True}} if _only_shows(cell) else {}
+            folded = number > steps[-1] and _only_shows(cell)
+            hidden = _FOLDED if folded else {}
             written.append(new_code_cell(cell.source, id=f"given-{number:03}", metadata=hidden))
         else:
-            written += _step(exercise.step(cell.step), cell)
+            stub, check = _step(exercise.step(cell.step), cell)
+            folds = only_folded(cells[number - 1].source) if number == steps[0] else ""
+            written += [stub, *([_prose(folds, f"{BELOW}{number:03}")] if folds else []), check]
     written.append(new_markdown_cell(_way(exercise), id="setup-steps"))
     written += _closing() if exercise.closing.built else []
     notebook = new_notebook(cells=written, metadata=METADATA)
     nbformat.validate(notebook)
     return str(nbformat.writes(notebook)).rstrip("\n") + "\n"
+
+
+def _prose(source: str, id: str) -> Any:
+    return new_markdown_cell(with_code_in_questions(with_fixed_columns(source)), id=id)
 
 
 def _only_shows(cell: Cell) -> bool:
@@ -67,7 +78,9 @@ def _setup(exercise: Exercise) -> list[Any]:
     source = f'from autograder import open_exercise\n\ncheck = open_exercise("{exercise.name}")'
     return [
         new_markdown_cell(HOW_TO_WORK, id="setup-prose"),
-        new_code_cell(source, id="setup", metadata=_locked(_nbgrader(SETUP, locked=True))),
+        new_code_cell(
+            source, id="setup", metadata=_locked(_nbgrader(SETUP, locked=True)) | _FOLDED
+        ),
     ]
 
 

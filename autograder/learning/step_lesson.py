@@ -12,14 +12,14 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-from autograder.building.folded_answer import FoldedAnswer, folded_answers
+from autograder.building.folded_answer import FoldedAnswer, folded_answers, replaced_answers
 from autograder.errors import KitError
 from autograder.model.exercise import Exercise
 from autograder.model.files import read_small
 from autograder.model.shipped import original
 
 AFTER = "After the check."
-ASKS = ("Before you code.", AFTER)
+ASKS = ("Before you code.", AFTER, "When you have tried.")
 MOST_BYTES = 20_000_000  # of a notebook, with what it has printed
 _COLUMNS = re.compile(r"<pre[^>]*>\n(.*?)\n</pre>", re.DOTALL)
 _CODE = re.compile(r"<code>(.*?)</code>")
@@ -37,6 +37,12 @@ class Lesson:
     def after(self) -> FoldedAnswer | None:
         """The question for who has written the step, or None."""
         return next((each for each in folded_answers(self.below) if each.when == AFTER), None)
+
+    @property
+    def trials(self) -> str:
+        """What the learner tries: all that stands below the step, without that question."""
+        told = replaced_answers(self.below, lambda each: "" if each.when == AFTER else each.folded)
+        return told.strip()
 
 
 def lesson_of(exercise: Exercise, step: str) -> Lesson:
@@ -74,9 +80,11 @@ def _lesson_in(file: Path, step: str) -> Lesson | None:
     try:
         cells = json.loads(read_small(file, MOST_BYTES))["cells"]
         places = [number for number, cell in enumerate(cells) if _grade_id(cell) == step]
-        above = _prose_up(cells[: places[0]])
-        below = _prose_down(cells[places[0] + 2 :])  # below the step comes its check
-    except (OSError, KitError, ValueError, LookupError, TypeError, AttributeError):
+        after = cells[places[0] + 1 :]
+        folds = _prose_down(after)  # what folds may stand between the step and its check
+        above = "\n\n".join(filter(None, (_prose_up(cells[: places[0]]), folds)))
+        below = _prose_down(after[_check_in(after) + 1 :])
+    except (OSError, KitError, ValueError, LookupError, TypeError, AttributeError, StopIteration):
         return None  # a notebook that somebody has changed so
     return Lesson(step, _as_written(above), _as_written(below))
 
@@ -89,6 +97,10 @@ def _as_written(prose: str) -> str:
 
 def _grade_id(cell: dict[str, Any]) -> Any:
     return cell.get("metadata", {}).get("nbgrader", {}).get("grade_id")
+
+
+def _check_in(cells: list[dict[str, Any]]) -> int:
+    return next(number for number, cell in enumerate(cells) if cell["cell_type"] == "code")
 
 
 def _prose_up(cells: list[dict[str, Any]]) -> str:

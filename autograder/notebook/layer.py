@@ -8,7 +8,8 @@ the learner's layer gives, and the comparison calls PyTorch.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from autograder.notebook.preserved_state import undisturbed
 from autograder.notebook.prose import say
 
 ROW_SUM_TOLERANCE = 1e-3
+SHOWN_TOLERANCE = 1e-3  # of numbers that are shown with two places
 SECONDS = 10.0  # of processor time, for the call of a layer
 
 
@@ -40,6 +42,34 @@ def show_attention(weights: Callable[[], Mapping[str, Any]], tokens: Sequence[st
     try:
         found = _asked(weights)
         panels = [_drawn(title, array, tokens) for title, array in found.items()]
+    except NotYet as reason:
+        say(f"No picture yet: {reason}")
+        return
+    _display(panels)
+
+
+def show_example(call: Callable[[], Mapping[str, Any]], *, seen_in: str) -> None:
+    """Say what the learner's layer makes of a token that was followed by hand, and where it looks.
+
+    call: sends the example through the layer and returns `output`, an array or tensor
+    (tokens, numbers); `tokens`, their names, and `token`, the one that was followed; if it was
+    followed to the end, `by_hand`, where every step was rounded, and `exact`, where none was.
+    seen_in: the name of the step that gives the weights. What it returns while the layer computes
+    is drawn, a heat map for each head of the first sequence.
+    """
+    found: list[Any] = []
+    try:
+        with _noted(call, seen_in, found):
+            given = _asked(call)
+        said = _example_words(given)
+    except NotYet as reason:
+        say(f"No picture yet: {reason}")
+        return
+    say(said)
+    try:
+        if not found:
+            raise NotYet(f"your layer does not call `{seen_in}`, so where it looks is not seen.")
+        panels = _drawn_heads(_array(found[-1]), tuple(given["tokens"]))
     except NotYet as reason:
         say(f"No picture yet: {reason}")
         return
@@ -138,6 +168,63 @@ def _array(value: Any) -> np.ndarray:
         raise NotYet(
             f"your layer gives an object of type {type(value).__name__}, but an array is expected."
         ) from None
+
+
+@contextmanager
+def _noted(call: Callable[[], Any], name: str, found: list[Any]) -> Iterator[None]:
+    """Note what the step called `name` returns, where the learner's code calls it."""
+    names: dict[str, Any] = getattr(call, "__globals__", {})
+    step: Any = names.get(name)
+
+    def noting(*inputs: Any, **named: Any) -> Any:
+        found.append(step(*inputs, **named))
+        return found[-1]
+
+    if callable(step):
+        names[name] = noting
+    try:
+        yield
+    finally:
+        if callable(step):
+            names[name] = step
+
+
+def _example_words(given: Mapping[str, Any]) -> str:
+    tokens, token = tuple(given["tokens"]), given["token"]
+    output = _array(given["output"])
+    if not np.isfinite(output).all():
+        raise NotYet("your layer gives numbers that are not finite. The checks above say more.")
+    count = len(given["exact"]) if "exact" in given else output.shape[-1] if output.ndim else 0
+    if output.shape != (len(tokens), count):
+        raise NotYet(
+            f"your layer gives the shape {output.shape} for the example, but "
+            f"{(len(tokens), count)} is expected."
+        )
+    row = output[tokens.index(token)]
+    said = f"Your layer makes {_vector(row)} of “{token}”"
+    if "exact" not in given:
+        return f"{said}."
+    if not (np.abs(row - np.array(given["exact"])) <= SHOWN_TOLERANCE).all():
+        expected = _vector(given["exact"])
+        return f"{said}, but {expected} is expected. Which check above does not pass yet?"
+    by_hand = _vector(given["by_hand"])
+    if by_hand == _vector(row):
+        return f"{said}: the numbers that you worked out by hand."
+    return f"{said}. By hand it was {by_hand}: there, every step was rounded to two places."
+
+
+def _vector(numbers: Sequence[float] | np.ndarray) -> str:
+    """Return numbers in brackets as the lesson writes them: two places, whole ones without."""
+    rounded = np.round(np.asarray(numbers, float), 2) + 0.0
+    return f"({', '.join(f'{n:.0f}' if n == int(n) else f'{n:.2f}' for n in rounded)})"
+
+
+def _drawn_heads(weights: np.ndarray, tokens: Sequence[str]) -> list[Panel]:
+    """Return a heat map for each head of weights (B, heads, S, S), or for one of (B, S, S)."""
+    first = weights[0] if weights.ndim > 2 else weights
+    if first.ndim == 2:
+        return [_drawn("where each token looks", first, tokens)]
+    return [_drawn(f"head {number}", head, tokens) for number, head in enumerate(first)]
 
 
 def _drawn(title: str, value: Any, tokens: Sequence[str]) -> Panel:

@@ -21,6 +21,7 @@ from autograder.notebook.met_mistakes import met_mistakes
 from autograder.notebook.own_time import limited, running_words
 from autograder.notebook.preserved_state import undisturbed
 from autograder.notebook.prose import WIDTH, say
+from autograder.training_tasks.digit_pictures import picture_svg, shaded_lines
 from autograder.training_tasks.training_costs import read_trainings
 from autograder.training_tasks.training_result import Moment, TrainingResult
 from autograder.training_tasks.training_words import (
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 FIRST_SECONDS = 5.0  # for the first call of a layer
 SECONDS = 60.0  # of processor time, where a training has not stopped by itself
+_BESIDE = "overflow-x:auto;display:flex;flex-wrap:wrap;gap:.4em 1.6em"
 # nbgrader sets it in the kernels that it runs; Validate gives each cell 30 seconds.
 RUN_BY_NBGRADER = "NBGRADER_EXECUTION"
 
@@ -132,14 +134,22 @@ class _Shown:
             self._handle.update(content, raw=True)
 
     def _text(self) -> str:
-        panels = [each.panel() for each in self._moments[-1].drawings]
-        lines = map(moment_words, self._moments)
-        return "\n".join([textwrap.fill(self._words, WIDTH), *lines, *text_lines(panels)])
+        drawings = self._moments[-1].drawings
+        pictures = [line for each in drawings for line in (each.shows, *shaded_lines(each.picture))]
+        panels = [each.panel() for each in drawings]
+        lines = [textwrap.fill(self._words, WIDTH), *map(moment_words, self._moments)]
+        return "\n".join([*lines, *filter(None, pictures), *text_lines(panels)])
 
     def _html(self) -> str:
-        panels = [each.panel() for each in self._moments[-1].drawings]
+        drawings = self._moments[-1].drawings
+        pictures = "".join(
+            f"<div><strong>{escape(each.shows)}</strong><br>"
+            f"{picture_svg(each.picture, each.shows)}</div>"
+            for each in drawings
+            if each.picture
+        )
         return (
             f"<p>{escape(self._words)}</p>{render_curve(self._moments)}"
-            f"<p>{escape(moment_words(self._moments[-1]))}</p>"
-            f"<div style='overflow-x:auto'>{render_panels(panels)}</div>"
+            f"<p>{escape(moment_words(self._moments[-1]))}</p><div style='{_BESIDE}'>"
+            f"{pictures}{render_panels([each.panel() for each in drawings])}</div>"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from autograder.training_tasks.attention_map import AttentionMap, attention_maps, sharpest
-from autograder.training_tasks.digit_pictures import CLASSES, PATCH, SIDE
+from autograder.training_tasks.digit_pictures import CLASSES, PATCH, SIDE, joined
 from autograder.training_tasks.task_model import TaskModel
 from autograder.training_tasks.training_result import Drawing
 from autograder.training_tasks.training_task import Batch
@@ -28,7 +28,9 @@ def drawings(model: TaskModel, seed: int) -> tuple[Drawing, ...]:
     if found is None:
         return ()
     rows = found.weights[answering]
-    return (_of_digits(found, rows, batch) if task.answers > 1 else _of_picture(found, rows),)
+    return (
+        _of_digits(found, rows, batch) if task.answers > 1 else _of_picture(found, rows, batch),
+    )
 
 
 def _of_digits(found: AttentionMap, rows: np.ndarray, batch: Batch) -> Drawing:
@@ -38,12 +40,14 @@ def _of_digits(found: AttentionMap, rows: np.ndarray, batch: Batch) -> Drawing:
     return Drawing(title, ("answer", "token"), tuple(expected), tuple(tokens), _numbers(rows))
 
 
-def _of_picture(found: AttentionMap, rows: np.ndarray) -> Drawing:
+def _of_picture(found: AttentionMap, rows: np.ndarray, batch: Batch) -> Drawing:
     across = SIDE // PATCH
     names = tuple(str(number) for number in range(across))
     weights = rows[0, 1:].reshape(across, across)
     title = f"where the class token looks, {_place(found)}"
-    return Drawing(title, ("down", "across"), names, names, _numbers(weights))
+    shows = f"the picture that it reads: a {int(batch.expected[0])}"
+    ink = _numbers(joined(batch.inputs[0].numpy()))
+    return Drawing(title, ("down", "across"), names, names, _numbers(weights), ink, shows)
 
 
 def _place(found: AttentionMap) -> str:

@@ -16,13 +16,18 @@ MOMENTS = 8  # parts of a training; at its beginning and after each, it is told 
 
 @dataclass(frozen=True)
 class Drawing:
-    """One heat map of a training: its title, the names of rows and columns, and the numbers."""
+    """One heat map of a training: its title, the names of rows and columns, and the numbers.
+
+    If the model reads a picture, `picture` has the ink of its pixels, and `shows` says what it is.
+    """
 
     title: str
     axes: tuple[str, str]
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     numbers: tuple[tuple[float, ...], ...]
+    picture: tuple[tuple[float, ...], ...] = ()
+    shows: str = ""
 
     def panel(self) -> Panel:
         """Return it as a heat map, with the strongest color for a share of 1."""
@@ -82,6 +87,8 @@ def read_moment(facts: Mapping[str, Any]) -> Moment:
             tuple(each["rows"]),
             tuple(each["columns"]),
             tuple(map(tuple, each["numbers"])),
+            tuple(map(tuple, each["picture"])),
+            each["shows"],
         )
         for each in facts["drawings"]
     )

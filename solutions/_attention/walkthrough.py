@@ -18,6 +18,7 @@ VALUE_WEIGHTS = ((2, 0, 0), (0, 1, 0), (0, 0, 1))
 OUTPUT_WEIGHTS = ((1, 0, 0), (1, 1, 0), (0, 0, 2))
 FORBIDDEN = -1e6  # what is below is a masked score
 GAP = 2
+LINE = 56  # characters of a matrix beside its name
 S = len(WORDS)
 
 
@@ -48,6 +49,15 @@ def listed(values, places=2):
 def vector(values, places=2):
     """Return a row of numbers in brackets."""
     return f"({listed(values, places)})"
+
+
+def rows(matrix, indent=8):
+    """Return a matrix as nested lists for a cell of code, on one line or a row on each."""
+    lists = [f"[{listed(row)}]" for row in numbers(matrix)]
+    if len(line := f"[{', '.join(lists)}]") <= LINE:
+        return line
+    margin = " " * indent
+    return "[\n" + "".join(f"{margin}    {each},\n" for each in lists) + f"{margin}]"
 
 
 def dot(left, right):

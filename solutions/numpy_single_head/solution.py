@@ -1,9 +1,7 @@
 # %% [markdown]
 # # Single-head attention in NumPy
 #
-# In “the cat slept because it was tired”, the word “it” alone says little. In a sequence, the meaning of one token depends on the others. Attention is the layer that lets every token gather what it needs from the rest: “it” looks at “cat”. Here you build it from matrix products, a softmax and a mask, one small function a step.
-#
-# Letters name the axes of every array: `B` sequences in a batch, `S` tokens in a sequence, `D` numbers for a token. In each step you first do the sums by hand, for “it” among the words up to “it”. They are rounded to two places, and the next step goes on from there.
+# In “the cat slept because it was tired”, “it” alone says little. Attention lets every token gather what it needs from the others: “it” looks at “cat”. The axes of every array: `B` sequences in a batch, `S` tokens in each, `D` numbers for a token.
 
 # %% [markdown] active="py"
 # In "the cat slept because it was tired", attention lets every word gather what it needs from the
@@ -17,24 +15,24 @@ from jaxtyping import Float, Real
 # %% [markdown]
 # ## 1. Softmax
 #
-# Attention asks “how much of each token?” A score says how well two tokens fit. It has to become a share: a number between 0 and 1, and all of them sum to 1. The layer needs this in step 8. It comes first because it needs no other step.
+# A score says how well two tokens fit. It has to become a share: a number between 0 and 1, and all of them sum to 1. Scores of 10 000 are allowed: subtract the largest of the row first. And leave the input as it was.
 #
 # {{ path }}
 #
-# **By hand.** “it” has compared itself with the words that it may see; later steps show how:
+# **By hand.** “it” has scores from later steps. The third row sums to {{ number(powers_sum) }}, and each share is its part of that. “cat” gets more than half:
 #
 # ```
 # {{ table(softmax_rows, WORDS[:SEEN]) }}
 # ```
 #
-# The third row sums to {{ number(powers_sum) }}. Each share is its part of that sum. “cat” gets more than half.
-#
-# **What it has to do.** It is stable: scores of 10 000 are allowed, but $e^{10\,000}$ is larger than any floating-point number. Only the differences between scores matter. So you may subtract the largest score of each row: the shares stay the same, and nothing overflows. And it leaves its input as it was.
-#
 # <details>
-# <summary><b>In general.</b> The formula of a share.</summary>
+# <summary><b>In general.</b> The formula of a share, why the largest is subtracted, and why this step comes first.</summary>
 #
 # $$\mathrm{softmax}(s)_j = \frac{e^{s_j}}{\sum_k e^{s_k}}$$
+#
+# It has to be stable: $e^{10\,000}$ is larger than any floating-point number. Only the differences between scores matter. So when you subtract the largest score of each row, the shares stay the same, and nothing overflows.
+#
+# Attention asks “how much of each token?” The layer needs this in step 8. It comes first because it needs no other step. In each step you do the sums by hand first, for “it” among the words up to “it”. They are rounded to two places, and the next step goes on from there.
 #
 # A row of scores belongs to one token, and its entries to the tokens that it looks at. (From step 2 on, they are called the query and its keys.) So the sum runs along the **last axis**.
 #
@@ -229,6 +227,25 @@ def project_qkv(
 # No error tells you, because the shapes fit. But a word could then only pass on what it is found by. It is as if the library gave you the index card in place of the book.
 #
 # </details>
+#
+# **Try another choice.** The query weights let “it” look for a thing. Make it look for what happens: change their last row, with which “leans” asks. Which two numbers of its query change? Guess first. In the notebook, use the cell below. On paper, add up the three rows, since “it” is {{ vector(x[IT]) }}.
+#
+# <details>
+# <summary><b>When you have tried.</b> Which two numbers change, and what does “it” look at then?</summary>
+#
+# The first and the second. With {{ vector(other_weights[2]) }} as the last row, {{ vector(queries[IT]) }} becomes {{ vector(other_queries[IT]) }}. The next step compares it with the keys. It fits “slept” best, whose key is {{ vector(keys[SLEPT]) }}: {{ dot(other_queries[IT], keys[SLEPT]) }}. For “cat” it is only {{ number(other_queries[IT] @ keys[CAT]) }}.
+#
+# </details>
+
+# %% active="ipynb"
+# from autograder import show_numbers
+#
+# def query_of_it():
+#     query_weights = np.array({{ rows(query_weights) }}, float)  # change the last row
+#     it = np.array([[[{{ listed(x[IT]) }}]]], float)  # (B, S, D)
+#     return {"query of it": project_qkv(it, query_weights, np.eye(3), np.eye(3))[0][0, 0]}
+#
+# show_numbers(query_of_it)
 
 # %% [markdown]
 # ## 4. Attention scores
@@ -340,9 +357,29 @@ def scale_scores(
 # <details>
 # <summary><b>After the check.</b> What would the shares of “it” be without scaling?</summary>
 #
-# “cat” would get {{ number(unscaled[IT, CAT]) }} in place of {{ number(weights[IT, CAT]) }}, with only three numbers a word. With hundreds of numbers, the best key would get nearly everything.
+# “cat” would get {{ number(unscaled[IT, CAT]) }} in place of {{ number(weights[IT, CAT]) }}, with only three numbers a word.
 #
 # </details>
+#
+# **Try another choice.** Five words have random vectors, first of 3 numbers and then of 300. Guess the share of the best word, with the division and without it. In the notebook, run the cell below.
+#
+# <details>
+# <summary><b>When you have tried.</b> How much does the best word get?</summary>
+#
+# With 3 numbers, it gets {{ number(narrow[0].max()) }} without the division and {{ number(narrow[1].max()) }} with it. With 300 numbers, it gets {{ number(wide[0].max(), 2) }} without it, so nobody else is heard. With it, the best word gets {{ number(wide[1].max()) }}, and the others still have a say.
+#
+# </details>
+
+# %% active="ipynb"
+# from autograder import show_numbers
+#
+# def shares(D):
+#     asks, offers = np.random.default_rng(0).standard_normal((2, 1, 5, D))
+#     plain = compute_attention_scores(asks, offers)
+#     divided = scale_scores(plain, D)
+#     return {f"D = {D}": softmax(plain)[0, 4], f"D = {D}, divided": softmax(divided)[0, 4]}
+#
+# show_numbers(lambda: shares(3) | shares(300))
 
 # %% [markdown]
 # ## 6. Masking: the causal mask
@@ -731,46 +768,42 @@ class SingleHeadAttention:
 # %% [markdown] active="ipynb"
 # ## Your layer reads a sentence
 #
-# There are no more steps and no more points: the cells from here on show what you have built. They give your layer weights that are chosen by hand instead of drawn, so that you can see what it does with them.
-#
-# Each token has 11 numbers. The first four say what kind of word it is. The other seven are its position, with a 1 at its place. The query weights let every word look for other kinds. A verb looks for a noun, and half as much for a pronoun. A pronoun looks for the noun that it stands for. An article looks for nothing, so it looks everywhere alike.
-#
-# The value of a token is its position and nothing else. So what a token gathers is itself the list of shares: row $i$ of the output **is** row $i$ of the attention weights.
-#
-# $$(B, S, D) = (1, 7, 11)$$
+# There are no more steps and no more points: the cells from here on show what you have built. Your layer gets the sentence with the numbers and the matrices that you followed by hand. They stand in the first cell, which is folded. What comes out for “it”, and where does each word look?
 
 # %% active="ipynb"
-# from autograder import show_attention
-#
-# tokens = "the cat slept because it was tired".split()
-#
-#
-# def attention_on_the_sentence():
-#     noun, verb, pronoun, adjective = kinds = np.eye(4)
-#     nothing = np.zeros(4)
-#     words = np.array([nothing, noun, verb, nothing, pronoun, verb, adjective])
-#     positions = np.eye(7)
-#     x = np.concatenate([words, positions], axis=-1)[np.newaxis]
-#
-#     looks_for = [verb, noun + pronoun / 2, noun, noun / 2 + pronoun]
-#     layer = SingleHeadAttention(11, np.random.default_rng(0))
-#     layer.query_weights = np.zeros((11, 11))
-#     layer.query_weights[:4, :4] = 8 * np.array(looks_for)
-#     layer.key_weights = np.zeros((11, 11))
-#     layer.key_weights[:4, :4] = kinds
-#     layer.value_weights = np.eye(11, k=-4)  # the position, moved to the front
-#     layer.output_weights = np.eye(11)
-#     return {
-#         "every token sees all": layer.forward(x)[0, :, :7],
-#         "causal": layer.forward(x, causal=True)[0, :, :7],
+# def the_sentence(causal):
+#     layer = SingleHeadAttention(3, np.random.default_rng(0))
+#     layer.query_weights = np.array({{ rows(query_weights) }}, float)
+#     layer.key_weights = np.array({{ rows(key_weights) }}, float)
+#     layer.value_weights = np.array({{ rows(value_weights) }}, float)
+#     layer.output_weights = np.array({{ rows(output_weights) }}, float)
+#     x = np.array({{ rows(x) }}, float)
+#     example = {
+#         "tokens": "the cat slept because it was tired".split(),
+#         "token": "it",
+#         "output": layer.forward(x[np.newaxis], causal=causal)[0],
 #     }
+#     if causal:  # this is what you followed by hand
+#         example["by_hand"] = {{ vector(result[IT]) }}
+#         example["exact"] = {{ vector(causal[IT], 4) }}
+#     return example
+
+# %% active="ipynb"
+# from autograder import show_example
 #
-#
-# show_attention(attention_on_the_sentence, tokens)
+# show_example(lambda: the_sentence(causal=True), seen_in="compute_attention_weights")
 
 # %% [markdown] active="ipynb"
-# Read it row by row: where does “it” look, and where does “slept”? In the causal picture everything above the diagonal is 0, and each row is shared among fewer tokens. So “the” attends to itself alone. And “slept”, which looks for a pronoun too, has not read “it” yet.
+# Read it row by row. “it” looks at “cat”, and every word sees only itself and what came before. What changes if every word sees all? Guess first, then write `causal=False` and run the cell again.
+
+# %% [markdown]
+# ## Where such matrices come from
 #
+# The four matrices were made up. Training finds others that do the same. It starts with random ones, and measures how far the output is from what it should be: the **loss**. Then it changes every number a little, so that the loss falls. Here a layer got the words in {{ number(ORDERS) }} orders, and only the output of your matrices as its goal. Nobody told it where to look:
+#
+# {{ picture(training_picture(), TRAINING_IN_WORDS) }}
+
+# %% [markdown] active="ipynb"
 # ## Your layer beside the library's
 #
 # PyTorch has attention built in, `scaled_dot_product_attention`. Given the same random weights and tokens, $(B, S, D) = (2, 5, 8)$, both should give the same numbers, up to rounding.

@@ -1,9 +1,7 @@
 # %% [markdown]
 # # Stretch: √D, padding and cross-attention in PyTorch
 #
-# These steps are for whoever wants to go on. They give no points, and nothing else needs them. Each answers a question that the four exercises leave open. Why the square root? What about sentences of different lengths? How does a translator read?
-#
-# Letters name the axes. There are `N` pairs of vectors with `D` numbers each. From step 2 on, there are `B` sequences in a batch.
+# These steps are for whoever wants to go on. They give no points, and nothing else needs them. Each answers a question that is still open: why the square root, what about sentences of different lengths, and how does a translator read?
 
 # %% [markdown] active="py"
 # Three open questions. Why the square root? What about sentences of different lengths? How does
@@ -20,11 +18,9 @@ from torch import Tensor, nn
 # %% [markdown]
 # ## 1. The √D experiment
 #
-# You were told that dot products spread like $\sqrt{D}$. Why are scores not divided by $D$, and why at all? A measurement tells you more than a rule.
+# Scores are divided by $\sqrt{D}$. Why not by $D$, and why at all? A measurement tells you more than a rule. There are `N` pairs of random vectors, a query and a key of `D` numbers each. Cut to their first number and multiplied, each pair gives a dot product of width 1. With two numbers each it has width 2, and so on, up to $D$. How far do the $N$ dot products of a width spread? The spread is the root of their mean square.
 #
-# Take $N$ pairs of random vectors, a query and a key each. Cut both to their first number and multiply: that is a dot product of width 1. Then take the first two numbers of each, then three, up to all $D$. For every width $w$ you have $N$ dot products. How far do they spread? The spread is the root of their mean square.
-#
-# **By hand.** Let $N = 2$ and $D = 2$. The first pair is $q = (1, 2)$ and $k = (3, 2)$, the second $q = (1, 1)$ and $k = (-1, 1)$. With width 1 the dot products are $3$ and $-1$: the spread is $\sqrt{(9 + 1) / 2} \approx 2.24$. With width 2 they are $7$ and $0$: the spread is $\sqrt{49 / 2} \approx 4.95$.
+# **By hand.** One pair is $q = (1, 2)$ and $k = (3, 2)$, the other $q = (1, 1)$ and $k = (-1, 1)$. With width 1 the dot products are $3$ and $-1$: the spread is $\sqrt{(9 + 1) / 2} \approx 2.24$. With width 2 they are $7$ and $0$: the spread is $\sqrt{49 / 2} \approx 4.95$.
 #
 # <details>
 # <summary><b>In general.</b> The formula, and why no mean is subtracted.</summary>

@@ -1,9 +1,7 @@
 # %% [markdown]
 # # Multi-head attention in PyTorch
 #
-# Several heads look at the tokens at the same time, each in its own part of the hidden size. One head may follow which word a pronoun stands for, while another follows word order. You know from `numpy_single_head` what a single head does; what is new here is the axis of the heads. You follow “it” by hand, rounded to two places, and each step goes on with the rounded numbers.
-#
-# The axes have names: `B` sequences in a batch, `S` tokens in a sequence, and `C` numbers for a token (the hidden size). The axis `heads` has one place for each head. A query, a key or a value of one head has `head_dim` numbers (the head size).
+# Several heads look at the tokens at the same time: one may follow which word a pronoun stands for, another word order. The axes: `B` sequences in a batch, `S` tokens in each, `C` numbers for a token (the hidden size).
 
 # %% [markdown] active="py"
 # Several heads look at the tokens at the same time, each in its own part of the hidden size. You
@@ -21,21 +19,18 @@ from torch import Tensor, nn
 # %% [markdown]
 # ## 1. The projections
 #
-# Every token needs a query, a key and a value in every head. One layer, `Wqkv`, makes all of them from the token's vector: in it, the layers of all heads are **fused**.
+# One layer, `Wqkv`, makes the queries, keys and values of all heads at once: in it, their layers are **fused**.
 #
 # {{ path }}
 #
-# **By hand.** “it” is {{ vector(x[IT]) }}: three numbers say what it is, and three where it stands. The first row of the weights of `Wqkv` is {{ vector(Wqkv_weight[0]) }}. Together they give the first number of a query: {{ dot(x[IT], Wqkv_weight[0]) }}. (Here every bias is {{ number(0) }}.)
+# **By hand.** “it” is {{ vector(x[IT]) }}: three numbers say what it is, and three where it stands. The first row of the weights of `Wqkv` is {{ vector(Wqkv_weight[0]) }}. Together they give the first number of a query: {{ dot(x[IT], Wqkv_weight[0]) }}. `Wqkv` has {{ number(len(Wqkv_weight)) }} such rows, and each reads the whole word. (Here, every bias is {{ number(0) }}.)
 #
-# `Wqkv` has {{ number(len(Wqkv_weight)) }} such rows, and each reads the whole word. The heads share what comes out, not what goes in.
-#
-# - `Wqkv`: from `hidden_size` to `3 * hidden_size`
-# - `Wo`: from `hidden_size` to `hidden_size`. Both layers have a bias, unless `bias` is False.
+# `Wqkv` goes from `hidden_size` to `3 * hidden_size`, and `Wo` to `hidden_size` again. Both have a bias, unless `bias` is False.
 #
 # <details>
 # <summary><b>In general.</b> Why two layers are enough, and who leaves out the bias.</summary>
 #
-# Three linear layers, for queries, keys and values, can be **fused** into one that is three times as wide. The same is true of the heads: the layers of all heads, side by side, are one layer. `Wqkv` is that layer. `Wo` mixes what the heads have gathered. Several heads cost no more weights than one that is as wide as all of them together.
+# Three linear layers, for queries, keys and values, can be **fused** into one that is three times as wide. The same is true of the heads: the layers of all heads, side by side, are one layer. `Wqkv` is that layer: the heads share what comes out, not what goes in. `Wo` mixes what the heads have gathered. Several heads cost no more weights than one that is as wide as all of them together.
 #
 # The bias is on by default, as in BERT, GPT-2 and ViT. `bias=False` leaves it out of both layers, as the formula of the original paper does; several models do so at little cost.
 #
@@ -84,7 +79,7 @@ def create_projections(hidden_size: int, bias: bool = True) -> tuple[nn.Linear, 
 # %% [markdown]
 # ## 2. Queries, keys and values, split into heads
 #
-# The fused layer gives every token one long row of numbers. Each head needs its queries, keys and values apart from those of the others. The heads share the hidden size evenly, `head_dim = C // heads`.
+# The fused layer gives every token one long row of numbers. Each head needs its queries, keys and values apart from those of the others. The heads share the hidden size evenly. A query, a key or a value of one head has `head_dim = C // heads` numbers (the head size). The axis `heads` has one place for each head.
 #
 # The sentence has made-up numbers, the first three as in `numpy_single_head`. The others say where a word stands: in the first part, between the parts, or in the second part.
 #
@@ -708,60 +703,48 @@ class CausalMultiHeadAttention(MultiHeadAttention):
 # %% [markdown] active="ipynb"
 # ## Your layer reads a sentence
 #
-# There are no more steps and no more points: the cells from here on show what you have built. They give your layer weights that are chosen by hand instead of drawn, so that you can see what each head does with them.
-#
-# Each token has 16 numbers. The first four say what kind of word it is. The next seven are its position, with a 1 at its place, and the rest are 0. The two heads look at different parts of them:
-#
-# - **Head 0** looks at the kinds. A verb looks for a noun, and half as much for a pronoun. A pronoun looks for the noun that it stands for. An article looks for nothing, so it looks everywhere alike.
-# - **Head 1** looks at the positions: every token looks for the one before it.
-#
-# The value of a token is its position and nothing else, in both heads. So what a token gathers is itself the list of shares. The output holds the attention weights of head 0 and, beside them, those of head 1.
-#
-# $$(B, S, C) = (1, 7, 16) \qquad \mathit{heads} = 2 \qquad \mathit{head\_dim} = 8$$
+# There are no more steps and no more points: the cells from here on show what you have built. Your layer gets the sentence with the numbers and the weights that you followed by hand. They stand in the first cell, which is folded. What comes out for “it”, and where does each word look in each head?
 
 # %% active="ipynb"
-# from autograder import show_attention
-#
-# tokens = "the cat slept because it was tired".split()
-#
-#
-# def attention_on_the_sentence(layer, **causal):
-#     noun, verb, pronoun, adjective = kinds = torch.eye(4)
-#     nothing = torch.zeros(4)
-#     positions = torch.eye(7)
-#     x = torch.zeros(1, 7, 16)
-#     x[0, :, :4] = torch.stack([nothing, noun, verb, nothing, pronoun, verb, adjective])
-#     x[0, :, 4:11] = positions
-#
-#     looks_for = [verb, noun + pronoun / 2, noun, noun / 2 + pronoun]
-#     query, key, value = parts = torch.zeros(3, 16, 16)  # each (C, C), head 0 in rows 0 to 7
-#     query[:4, :4] = 7 * torch.stack(looks_for).T
-#     key[:4, :4] = kinds
-#     query[8:14, 5:11] = 7 * torch.eye(6)  # who stands at 1 looks for who stands at 0, and so on
-#     key[8:15, 4:11] = positions
-#     value[:7, 4:11] = value[8:15, 4:11] = positions
-#
+# def the_sentence(heads, **causal):
+#     kind = CausalMultiHeadAttention if causal else MultiHeadAttention
+#     layer = kind(hidden_size=6, num_heads=heads)
+#     x = torch.tensor({{ rows(x, 4) }}).float()
 #     with torch.no_grad():
-#         layer.Wqkv.weight.copy_(parts.flatten(end_dim=1))
-#         layer.Wo.weight.copy_(torch.eye(16))
-#         layer.Wqkv.bias.zero_()
-#         layer.Wo.bias.zero_()
-#         output = layer(x, **causal)[0]
-#     return {"head 0: kinds": output[:, :7], "head 1: positions": output[:, 8:15]}
-#
-#
-# show_attention(lambda: attention_on_the_sentence(MultiHeadAttention(16, 2)), tokens)
-
-# %% [markdown] active="ipynb"
-# Read it row by row: where does “it” look in head 0, and where in head 1? A single head would have to mix the two.
-
-# %% [markdown] active="ipynb"
-# With the bonus, the same two heads may not look ahead. Everything above the diagonal is 0, and each row is shared among fewer tokens.
+#         for parameter in layer.parameters():
+#             parameter.zero_()
+#         layer.Wqkv.weight.copy_(torch.tensor({{ rows(Wqkv_weight) }}))
+#         layer.Wo.weight.copy_(torch.tensor({{ rows(Wo_weight) }}))
+#         output = layer(x[None], **causal)[0]
+#     example = {
+#         "tokens": "the cat slept because it was tired".split(),
+#         "token": "it",
+#         "output": output,
+#     }
+#     if heads == 2 and not causal:  # this is what you followed by hand
+#         example["by_hand"] = {{ vector(result[IT]) }}
+#         example["exact"] = {{ vector(unmasked[IT], 4) }}
+#     return example
 
 # %% active="ipynb"
-# show_attention(
-#     lambda: attention_on_the_sentence(CausalMultiHeadAttention(16, 2), causal=True), tokens
-# )
+# from autograder import show_example
+#
+# show_example(lambda: the_sentence(heads=2), seen_in="compute_attention_weights")
+
+# %% [markdown] active="ipynb"
+# Head 0 asks what a word is: “it” looks at “cat”. Head 1 asks where a word stands: each word looks around itself. Now change `heads=2` to `heads=1`, and guess first: where does “it” look, if one head has to do both?
+#
+# <details>
+# <summary><b>When you have tried.</b> Where does “it” look with a single head?</summary>
+#
+# “cat” gets {{ number(one_head[IT, CAT]) }} in place of {{ number(weights[0, IT, CAT]) }}, no more than “it” itself and “tired”. The scores of the single head add up what the two heads looked for: a thing, and a word nearby. So one row of shares mixes the two.
+#
+# </details>
+#
+# With the bonus, the two heads may not look ahead. Everything above the diagonal is 0, and each row is shared among fewer words.
+
+# %% active="ipynb"
+# show_example(lambda: the_sentence(heads=2, causal=True), seen_in="compute_attention_weights")
 
 # %% [markdown] active="ipynb"
 # ## Your layer beside the library's

@@ -10,7 +10,7 @@ from autograder.checks import shared_beside, solution_beside
 reference = solution_beside(__file__)
 shared = shared_beside(__file__, "_attention/walkthrough.py")
 globals().update({name: value for name, value in vars(shared).items() if name[:1] != "_"})
-rounded, CAT, IT = shared.rounded, shared.CAT, shared.IT
+rounded, CAT, IT, TIRED = shared.rounded, shared.CAT, shared.IT, shared.TIRED
 
 HEADS = 2
 HEAD_NAMES = tuple(f"head {head}" for head in range(HEADS))
@@ -90,6 +90,10 @@ masked_weights = to_two_places(reference.compute_attention_weights(masked[None])
 
 # What comes out when a reshape stands where axes have to change places.
 queries_cut_across = projected[0, :, :C].reshape(HEADS, S, head_dim)
+joined = reference.compute_attention_scores(*reference.split_heads(projected, 1)[:2])
+one_head = to_two_places(reference.compute_attention_weights(reference.scale_scores(joined, C)))[
+    0, 0
+]
 merged_across = gathered.reshape(S, C)
 swapped = gathered.transpose(0, 1)
 far = swapped.stride(1)
@@ -130,6 +134,7 @@ assert abs(unmasked[IT] - result[IT]).max() < 0.05, "rounding changes little"
 backwards = torch.arange(S).flip(0)
 assert torch.allclose(layer(batch[:, backwards])[0], unmasked[backwards]), "order is not seen"
 assert torch.allclose(causal[-1], unmasked[-1]) and not torch.allclose(causal[IT], unmasked[IT])
+assert one_head[IT, CAT] == one_head[IT, IT] == one_head[IT, TIRED] == one_head[IT].max()
 assert torch.equal(result[:, 3:], torch.zeros(S, 3).double()), "the place stays as it was"
 
 # What the learner's own looks and first test should show.

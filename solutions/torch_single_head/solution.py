@@ -1,9 +1,7 @@
 # %% [markdown]
 # # Single-head attention in PyTorch
 #
-# This is the layer of `numpy_single_head`, now as a PyTorch module: its weights are parameters that an optimizer can train. You follow the same sentence with the same weights, so you know many of the numbers. They are rounded to two places, and the next step goes on from there.
-#
-# The axes have names: `B` sequences in a batch, `S` tokens in a sequence, and `C` numbers for a token (the hidden size). A query, a key or a value has `head_dim` numbers (the head size).
+# This is the layer of `numpy_single_head` as a PyTorch module, whose weights an optimizer can train. The sentence stays the same. The axes: `B` sequences in a batch, `S` tokens in each, `C` numbers for a token (the hidden size).
 
 # %% [markdown] active="py"
 # This is the layer of numpy_single_head, as a PyTorch module: an optimizer can train its weights.
@@ -21,15 +19,14 @@ from torch import Tensor, nn
 # %% [markdown]
 # ## 1. The projections
 #
-# In step 3 of `numpy_single_head` you multiplied by three matrices. All three products begin with the same input. So three linear layers can be **fused** into one that is three times as wide, `Wqkv`.
+# In step 3 of `numpy_single_head`, three products had the same input. So three linear layers can be **fused** into a wide one, `Wqkv`.
 #
 # {{ path }}
 #
-# **By hand.** For a hidden size of {{ number(C) }}, `head_dim` is {{ number(head_dim) }}. `Wqkv` makes {{ number(3 * head_dim) }} numbers from {{ number(C) }}; PyTorch keeps its weight as (out, in), here {{ shape_of(layer.Wqkv.weight) }}. `Wo` makes {{ number(C) }} numbers from {{ number(head_dim) }}: its weight is {{ shape_of(layer.Wo.weight) }}.
+# **By hand.** For a hidden size of {{ number(C) }}, a query, a key or a value has {{ number(head_dim) }} numbers: `head_dim`, the head size. `Wqkv` makes {{ number(3 * head_dim) }} numbers from {{ number(C) }}; PyTorch keeps its weight as (out, in), here {{ shape_of(layer.Wqkv.weight) }}. `Wo` goes back: its weight is {{ shape_of(layer.Wo.weight) }}.
 #
-# - `Wqkv`: from `hidden_size` to `3 * head_dim`
-# - `Wo`: from `head_dim` back to `hidden_size`
-# - `head_dim` is `hidden_size // 4`, in whole numbers. Both layers have a bias, unless `bias` is False.
+# - `Wqkv`: from `hidden_size` to `3 * head_dim`, where `head_dim` is `hidden_size // 4`, in whole numbers
+# - `Wo`: from `head_dim` back to `hidden_size`. Both layers have a bias, unless `bias` is False.
 #
 # <details>
 # <summary><b>In general.</b> Why a quarter, real sizes, and who leaves out the bias.</summary>
@@ -546,46 +543,34 @@ class SingleHeadAttention(nn.Module):
 # %% [markdown] active="ipynb"
 # ## Your layer reads a sentence
 #
-# There are no more steps and no more points: the cells from here on show what you have built. They give your layer weights that are chosen by hand instead of drawn, so that you can see what it does with them.
-#
-# Each token has 32 numbers. The first four say what kind of word it is. The next seven are its position, with a 1 at its place, and the rest are 0. The queries let every word look for other kinds. A verb looks for a noun, and half as much for a pronoun. A pronoun looks for the noun that it stands for. An article looks for nothing, so it looks everywhere alike.
-#
-# The value of a token is its position and nothing else. So what a token gathers is itself the list of shares: row $i$ of the output **is** row $i$ of the attention weights.
-#
-# $$(B, S, C) = (1, 7, 32) \qquad \mathit{head\_dim} = 8$$
+# There are no more steps and no more points: the cells from here on show what you have built. Your layer gets the sentence with the numbers and the weights that you followed by hand. They stand in the first cell, which is folded. What comes out for “it”, without the nine zeros, and where does each word look?
 
 # %% active="ipynb"
-# from autograder import show_attention
-#
-# tokens = "the cat slept because it was tired".split()
-#
-#
-# def attention_on_the_sentence():
-#     noun, verb, pronoun, adjective = kinds = torch.eye(4)
-#     nothing = torch.zeros(4)
-#     x = torch.zeros(1, 7, 32)
-#     x[0, :, :4] = torch.stack([nothing, noun, verb, nothing, pronoun, verb, adjective])
-#     x[0, :, 4:11] = torch.eye(7)
-#
-#     looks_for = [verb, noun + pronoun / 2, noun, noun / 2 + pronoun]
-#     query, key, value = parts = torch.zeros(3, 8, 32)  # each (head_dim, C)
-#     query[:4, :4] = 7 * torch.stack(looks_for).T
-#     key[:4, :4] = kinds
-#     value[:7, 4:11] = torch.eye(7)
-#
-#     layer = SingleHeadAttention(hidden_size=32)
+# def the_sentence():
+#     layer = SingleHeadAttention(hidden_size=12)
+#     x = torch.zeros(1, 7, 12)
+#     x[0, :, :3] = torch.tensor({{ rows(x[:, :head_dim], 4) }})
 #     with torch.no_grad():
-#         layer.Wqkv.weight.copy_(parts.flatten(end_dim=1))
-#         layer.Wo.weight.copy_(torch.eye(32, 8))
-#         layer.Wqkv.bias.zero_()
-#         layer.Wo.bias.zero_()
-#         return {"attention weights": layer(x)[0, :, :7]}
+#         for parameter in layer.parameters():
+#             parameter.zero_()
+#         layer.Wqkv.weight[:, :3] = torch.tensor({{ rows(layer.Wqkv.weight[:, :head_dim]) }})
+#         layer.Wo.weight[:3] = torch.tensor({{ rows(layer.Wo.weight[:head_dim]) }})
+#         output = layer(x)[0, :, :3]
+#     return {
+#         "tokens": "the cat slept because it was tired".split(),
+#         "token": "it",
+#         "output": output,
+#         "by_hand": {{ vector(result[IT, :head_dim]) }},
+#         "exact": {{ vector(exact[IT, :head_dim], 4) }},
+#     }
+
+# %% active="ipynb"
+# from autograder import show_example
 #
-#
-# show_attention(attention_on_the_sentence, tokens)
+# show_example(the_sentence, seen_in="compute_attention_weights")
 
 # %% [markdown] active="ipynb"
-# Read it row by row: where does “it” look, and where does “slept”? Every token sees all others here, even those that come later. The exercise on several heads has a causal layer as its bonus.
+# Read it row by row: where does “it” look, and where does “slept”? Every word sees all others here, even those that come later. The exercise on several heads has a causal layer as its bonus.
 #
 # ## Your layer beside the library's
 #

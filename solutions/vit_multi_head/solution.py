@@ -1,9 +1,7 @@
 # %% [markdown]
 # # Multi-head attention of a vision transformer in PyTorch
 #
-# A Vision Transformer (ViT) cuts an image into patches and treats them as the tokens of a sequence. One more token stands in front of them: the **class token**, which gathers what the whole image shows. Here you build its attention, one small function a step. It has several **heads**, and each works on its own slice of the token vectors.
-#
-# The axes have names: `B` images in a batch, `N` tokens in an image (patches and class token), `D` numbers for a token. There are `heads` heads, and each has `head_dim` numbers for a token. In each step you first do the sums by hand, for the class token of a small picture. They are rounded to two places, and the next step goes on from there.
+# A Vision Transformer (ViT) cuts an image into patches: its tokens. One more stands in front, the **class token**, which gathers what the image shows. You follow it in a small picture, by hand and rounded to two places. The axes: `B` images in a batch, `N` tokens in each, `D` numbers for a token, `heads`, each with its slice of `head_dim` numbers.
 
 # %% [markdown] active="py"
 # A Vision Transformer (ViT) cuts an image into patches: its tokens. The class token in front of
@@ -83,7 +81,11 @@ def create_projections(hidden_dim: int) -> tuple[nn.Linear, nn.Linear, nn.Linear
 # %% [markdown]
 # ## 2. Queries, keys and values
 #
-# The picture to follow has sky and sun at the top, grass and cow at the bottom. Each token has six made-up numbers. Three say what it is: the class token, how bright, and how much it stands out. Three say where it is: left, right, low.
+# The picture to follow has four patches. With the class token, they make a row of five tokens:
+#
+# {{ picture(patches(), PATCHES_IN_WORDS) }}
+#
+# Each token has six made-up numbers. Three say what it is: the class token, how bright, and how much it stands out. Three say where it is: left, right, low.
 #
 # ```
 # {{ in_parts(dict(zip(TOKENS, x)), ("what it is", "where it is")) }}
@@ -658,62 +660,38 @@ class MultiHeadSelfAttention(nn.Module):
 # %% [markdown] active="ipynb"
 # ## Your layer looks at a picture
 #
-# There are no more steps and no more points: the cells from here on show what you have built. They give your layer weights that are chosen by hand instead of drawn, so that you can see what each head does with them.
+# There are no more steps and no more points: the cells from here on show what you have built. Your layer gets the picture of four patches, with the numbers and the weights that you followed by hand. They stand in the first cell, which is folded. What comes out for the class token, and where does each token look in each head?
 #
-# The picture has six patches, and in front of them stands the class token:
-#
-# | | left | middle | right |
-# |---|---|---|---|
-# | **top** | sky | sun | sky |
-# | **bottom** | grass | cow | grass |
-#
-# Each token has 16 numbers. The first five say what it is. The next seven are its position, with a 1 at its place, and the rest are 0. The two heads look at different parts of them:
-#
-# - **Head 0** looks at what a token is. Sky looks for sky, grass for grass, and the cow for grass. The class token looks for what stands out, sun and cow. The sun looks for nothing, so it looks everywhere alike.
-# - **Head 1** looks at the positions: every patch looks for its neighbors on the left and on the right.
-#
-# The value of a token is its position and nothing else, in both heads. So what a token gathers is itself the list of shares. The output holds the attention weights of head 0 and, beside them, those of head 1.
-#
-# $$(B, N, D) = (1, 7, 16) \qquad \mathit{heads} = 2 \qquad \mathit{head\_dim} = 8$$
+# {{ picture(patches(), PATCHES_IN_WORDS) }}
 
 # %% active="ipynb"
-# from autograder import show_attention
-#
-# tokens = ["[class]", "sky", "sun", "sky", "grass", "cow", "grass"]
-#
-#
-# def attention_on_the_picture():
-#     kinds = torch.eye(5)
-#     names = ["[class]", "sky", "sun", "grass", "cow"]
-#     class_token, sky, sun, grass, cow = kinds
-#     positions = torch.eye(7)
-#     x = torch.zeros(1, 7, 16)
-#     x[0, :, :5] = torch.stack([kinds[names.index(token)] for token in tokens])
-#     x[0, :, 5:12] = positions
-#     looks_for = torch.stack([sun + cow, sky, torch.zeros(5), grass, grass])
-#     beside = torch.zeros(7, 7)
-#     for one, other in [(1, 2), (2, 3), (4, 5), (5, 6)]:
-#         beside[one, other] = beside[other, one] = 1
-#
-#     layer = MultiHeadSelfAttention(hidden_dim=16, num_heads=2)
+# def the_picture():
+#     layer = MultiHeadSelfAttention(hidden_dim=6, num_heads=2)
+#     x = torch.tensor({{ rows(x, 4) }}).float()
 #     with torch.no_grad():
 #         for parameter in layer.parameters():
 #             parameter.zero_()
-#         layer.q_linear.weight[:5, :5] = 7 * looks_for.T  # rows 0 to 7 belong to head 0
-#         layer.k_linear.weight[:5, :5] = kinds
-#         layer.q_linear.weight[8:15, 5:12] = 7 * beside
-#         layer.k_linear.weight[8:15, 5:12] = positions
-#         layer.v_linear.weight[:7, 5:12] = positions
-#         layer.v_linear.weight[8:15, 5:12] = positions
-#         layer.out_linear.weight.copy_(torch.eye(16))
-#         output = layer(x)[0]
-#     return {"head 0: what it is": output[:, :7], "head 1: where it is": output[:, 8:15]}
+#         layer.q_linear.weight.copy_(torch.tensor({{ rows(q_weight) }}))
+#         layer.q_linear.bias.copy_(torch.tensor([{{ listed(QUERY_BIAS) }}]))
+#         layer.k_linear.weight.copy_(torch.tensor({{ rows(k_weight) }}))
+#         layer.v_linear.weight.copy_(torch.tensor({{ rows(v_weight) }}))
+#         layer.out_linear.weight.copy_(torch.tensor({{ rows(out_weight) }}))
+#         output = layer(x[None])[0]
+#     return {
+#         "tokens": ["[class]", "sky", "sun", "grass", "cow"],
+#         "token": "[class]",
+#         "output": output,
+#         "by_hand": {{ vector(result[CLASS]) }},
+#         "exact": {{ vector(exact[CLASS], 4) }},
+#     }
+
+# %% active="ipynb"
+# from autograder import show_example
 #
-#
-# show_attention(attention_on_the_picture, tokens)
+# show_example(the_picture, seen_in="compute_attention_weights")
 
 # %% [markdown] active="ipynb"
-# Read it row by row: what does a patch of sky look at in head 0, and what in head 1? Head 0 finds the other patch of sky wherever it stands; head 1 finds a neighbor whatever it shows.
+# Read the first row: in head 0, the class token finds what stands out, sun and cow. In head 1, it looks to the lower right. Now the last two rows: in head 1, grass and cow look at each other, because they lie side by side.
 #
 # ## Your layer beside the library's
 #

@@ -92,6 +92,46 @@ merged_across = gathered.reshape(N, D)
 token_by_token = gathered.permute(1, 0, 2)
 to_next_token, to_next_head, to_next_number = token_by_token.stride()
 
+# The picture of four patches, drawn: what each shows within a square with sides of 60.
+PATCHES_IN_WORDS = (
+    "A picture, cut into four patches. At the top are sky and sun, and below them grass and cow. "
+    "An arrow leads to the row of tokens: the class token, sky, sun, grass, cow."
+)
+SHOWN = {
+    "sky": '<rect width="60" height="60" fill="#a9d3f5"/><path d="M12 30q0 -9 10 -9q4 -8 13 -4'
+    'q12 -1 12 8q6 8 -5 9h-24q-7 0 -6 -4z" fill="#fff"/>',
+    "sun": '<rect width="60" height="60" fill="#a9d3f5"/>'
+    '<circle cx="31" cy="29" r="14" fill="#ffc93c" stroke="#d98e04" stroke-width="2"/>',
+    "grass": '<rect width="60" height="60" fill="#9ccc7a"/><path d="M10 44l4 -14l4 14M26 26l4 -14'
+    'l4 14M40 50l4 -14l4 14" stroke="#3f7d20" stroke-width="2" fill="none"/>',
+    "cow": '<rect width="60" height="60" fill="#9ccc7a"/><path d="M13 24h26l5 -7h8v10l-8 3v18h-4'
+    'v-10h-19v10h-4v-14z" fill="#6b4226"/><rect x="20" y="26" width="9" height="6" fill="#fff"/>',
+}
+
+
+def patches():
+    """Return the drawing (SVG): the picture in four patches, and the tokens in a row."""
+    places = [(2, 2), (66, 2), (2, 66), (66, 66)]
+    parts = [
+        f'<g transform="translate({left} {top})">{SHOWN[name]}</g>'
+        for name, (left, top) in zip(TOKENS[1:], places, strict=True)
+    ]
+    parts.append('<path d="M140 64h26m-6 -6l6 6l-6 6" fill="none" stroke="#888" stroke-width="2"/>')
+    for number, name in enumerate(TOKENS):
+        left, shown = (
+            180 + 70 * number,
+            SHOWN.get(name, '<rect width="60" height="60" fill="#ddd"/>'),
+        )
+        parts.append(
+            f'<g transform="translate({left} 20)">{shown}<rect y="60" width="60" height="22" '
+            f'fill="#eef2f8"/><text x="30" y="76" text-anchor="middle" fill="#16243a">{name}</text>'
+            '<rect width="60" height="82" fill="none" stroke="#3d5a80"/></g>'
+        )
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="524" height="128" '
+        f'font-family="sans-serif" font-size="14">{"".join(parts)}</svg>'
+    )
+
 
 def of_class_token(rows):
     """Return the row of the class token in each head, (heads, N, N)."""
@@ -132,6 +172,7 @@ assert too_flat[0, CLASS, COW] < weights[0, CLASS, COW]
 assert gathered[0, CLASS].argmax() == 1 and gathered[0, CLASS, 1] > 0.8, "it is on the right"
 assert gathered[1, CLASS].argmax() == 2, "something stands out"
 assert abs(exact[CLASS] - result[CLASS]).max() < 0.05, "rounding changes little"
+assert weights[1, GRASS].argmax() == COW and weights[1, COW].argmax() == GRASS, "side by side"
 shuffled = torch.tensor([CLASS, COW, SKY, GRASS, SUN])
 assert torch.allclose(layer(batch[:, shuffled])[0], exact[shuffled]), "order is not seen"
 

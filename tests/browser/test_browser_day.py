@@ -80,8 +80,9 @@ def test_a_student_works_and_hands_in_and_both_read_the_grade(
     for step, source in reference_steps(NAME).items():
         notebook.write(f"step-{step}", source)
     notebook.run_all()
-    shown = next(name for name, text in notebook.sources.items() if "show_attention(" in text)
+    shown = next(name for name, text in notebook.sources.items() if "show_example(" in text)
     expect(notebook.output(shown).locator("table").first).to_contain_text("slept")
+    expect(notebook.output(shown)).to_contain_text("makes (3.50, 0.57, 0.51) of “it”")
     heard = next(name for name, text in notebook.sources.items() if "import speak" in text)
     expect(notebook.output(heard)).to_contain_text("JULIET:")
     expect(notebook.output(notebook.order[-1])).to_contain_text("all 11 steps are done")

@@ -267,22 +267,25 @@ def test_numbers_without_a_walkthrough_are_refused(tmp_path: Path) -> None:
 
 
 def test_in_the_notebook_an_answer_folds_and_stands_where_it_is_asked(tmp_path: Path) -> None:
+    """What folds before the first step stands below its cell: the line to write is in sight."""
     _, cells = built(tmp_path)
     names = [cell.metadata.get("nbgrader", {}).get("grade_id", cell.cell_type) for cell in cells]
     first = names.index("double")
-    assert names[first - 1 : first + 4] == [
+    assert names[first - 1 : first + 5] == [
         "markdown",
         "double",
+        "markdown",
         "check_double",
         "markdown",
         "code",
     ]
-    before, after = cells[first - 1].source, cells[first + 2].source
+    assert "<details>" not in cells[first - 1].source
+    before, after = cells[first + 1].source, cells[first + 3].source
     assert "<summary><b>Before you code.</b> What is twice nothing?</summary>" in before
     assert before.endswith("Nothing.\n\nStill nothing.\n\n</details>")
     assert "Four times.\n\n</details>" in after
-    assert cells[first + 2].id.startswith("below-")
-    assert cells[first + 3].source == "# Try it here."
+    assert cells[first + 1].id.startswith("below-") and cells[first + 3].id.startswith("below-")
+    assert cells[first + 4].source == "# Try it here."
 
 
 def test_code_in_a_question_is_code_in_the_notebook_too(tmp_path: Path) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import re
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from autograder.learning.commands.training_shown import _drawn
+from autograder.training_tasks.training_result import Drawing
 from support.learner_workspace import ROOT, limited, start
 from support.typed_commands import typed
 
@@ -70,3 +74,11 @@ def test_who_has_not_written_the_bonus_sees_the_rest(tmp_path: Path) -> None:
     assert run.code == 0, run.err
     assert "Your layer has learned it." in run.words
     assert "Your layer cannot be trained yet: `forward` is not written yet" in run.words
+
+
+def test_a_picture_that_is_read_stands_before_what_was_looked_at() -> None:
+    drawing = Drawing("looks", ("down", "across"), ("0",), ("0",), ((1.0,),), ((0.9, 0.0),), "a 7")
+    console = Console(record=True, width=60, file=io.StringIO())
+    console.print(_drawn((drawing,)))
+    lines = [line.split() for line in console.export_text().splitlines()]
+    assert lines[0] == ["a", "7", "looks"] and lines[1] == ["██", "across", "→"]

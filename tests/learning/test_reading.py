@@ -46,6 +46,18 @@ def test_a_lesson_is_read_with_its_questions_and_the_answers_only_when_asked_for
     assert "The factor cancels out" in whole and "All scores of a row are equal" in whole
 
 
+def test_what_to_try_is_read_without_the_answers_and_the_question_after_the_check_is_not(
+    workspace: Path,
+) -> None:
+    said = typed("read", "scale_scores", folder=workspace).words
+    assert "Try another choice. Five words have random vectors" in said
+    assert "How much does the best word get?" in said and "nobody else is heard" not in said
+    assert "What would the shares of “it” be without scaling" not in said
+    assert "Look at your own weights" in typed("read", "2", folder=workspace).words
+    whole = typed("read", "scale_scores", "--answers", folder=workspace).words
+    assert "nobody else is heard" in whole and "be without scaling" in whole
+
+
 def test_without_a_name_it_is_the_step_that_is_open(workspace: Path) -> None:
     file = stub_file(workspace)
     file.write_text(written(file.read_text("utf-8"), softmax=RIGHT_SOFTMAX), encoding="utf-8")

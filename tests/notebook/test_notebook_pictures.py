@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import re
+import runpy
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -42,6 +43,7 @@ from autograder.submission.reading import read_submission
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ("numpy_single_head", "torch_single_head", "torch_multi_head", "vit_multi_head")
 STRETCH = "stretch_steps"
+WORDS = "the cat slept because it was tired".split()
 CLASSES = {
     "numpy_single_head": "SingleHeadAttention",
     "torch_single_head": "SingleHeadAttention",
@@ -188,7 +190,8 @@ def test_no_step_of_a_notebook_comes_without_its_shapes_and_prose(name: str) -> 
         prose = read.cells[number - 1]
         assert prose.cell_type == "markdown" and prose.source.startswith("## ")
         assert len(re.findall(r"[.:]\s", prose.source)) >= 2, read.cells[number].id
-        assert "$" in prose.source or "`" in prose.source, read.cells[number].id
+        taught = prose.source + read.cells[number + 1].source  # the first step's folds are there
+        assert "$" in taught or "`" in taught, read.cells[number].id
 
 
 # --- under a check ------------------------------------------------------------------------------
@@ -488,7 +491,7 @@ def test_without_the_bonus_the_other_pictures_are_there(
     }
     printed = run_last_cells("torch_multi_head", **{step: stub[step]}).printed
     assert f"No picture yet: `{step}.forward` is not written yet." in printed
-    assert "head 1: positions" in printed and "equal, up to rounding" in printed
+    assert "head 1: key" in printed and "equal, up to rounding" in printed
     assert "is your layer. step 0 loss" in printed and "step 3 loss" in printed
 
 
@@ -498,7 +501,7 @@ def test_without_the_bonus_the_other_pictures_are_there(
         ("raise ValueError('axes')", "your layer stops with ValueError: axes."),
         ("return missing", "there is no `missing`: run the cells above"),
         ("return attention_output[0, 0]", "No picture yet:"),
-        ("return 3 * attention_output.permute(0, 2, 1, 3).flatten(2)", "sums to 3, but its shares"),
+        ("return 3 * attention_output.permute(0, 2, 1, 3).flatten(2)", "0.48) is expected. Which"),
     ],
 )
 def test_a_layer_that_is_wrong_is_told_and_never_raises(
@@ -523,16 +526,118 @@ def test_without_pytorch_the_comparison_says_so(
     for module in [name for name in sys.modules if name.split(".")[0] == "torch"]:
         monkeypatch.setitem(sys.modules, module, None)
     printed = run_last_cells("numpy_single_head").printed
-    assert "PyTorch is not installed here" in printed and "every token sees all" in printed
+    assert "PyTorch is not installed here" in printed and "where each token looks" in printed
 
 
-def test_the_words_for_the_pictures_are_true(run_last_cells: Callable[..., Ran]) -> None:
+FOLLOWED = {  # of the walkthrough: what was worked out by hand, and the same unrounded
+    "numpy_single_head": ("result[IT]", "causal[IT]"),
+    "torch_single_head": ("result[IT, :head_dim]", "exact[IT, :head_dim]"),
+    "torch_multi_head": ("result[IT]", "unmasked[IT]"),
+    "vit_multi_head": ("result[CLASS]", "exact[CLASS]"),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_was_followed_by_hand_comes_out_of_the_learners_layer(
+    name: str, run_last_cells: Callable[..., Ran]
+) -> None:
+    """The numbers are those of the lesson: the same sentence, the same matrices."""
+    walkthrough = runpy.run_path(str(ROOT / "solutions" / name / "walkthrough.py"))
+    by_hand, exact = (eval(f"vector({row})", walkthrough) for row in FOLLOWED[name])
+    printed = run_last_cells(name).printed
+    token = "[class]" if name.startswith("vit") else "it"
+    assert f"Your layer makes {exact} of “{token}”. By hand it was {by_hand}: there" in printed
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_picture_of_the_example_has_its_words_on_both_sides(
+    name: str, run_last_cells: Callable[..., Ran]
+) -> None:
+    printed = run_last_cells(name).printed
+    words = "[class] sky sun grass cow" if name.startswith("vit") else " ".join(WORDS)
+    assert printed.count("query ↓ " + words) >= (1 if "single" in name else 2)
+    for word in words.split():
+        assert re.search(rf"{re.escape(word)} [\d. ]+", printed), word
+
+
+def test_what_another_choice_does_is_shown_by_the_learners_own_steps(
+    run_last_cells: Callable[..., Ran],
+) -> None:
+    """The answers in the lesson say what these cells print."""
+    walkthrough = runpy.run_path(str(ROOT / "solutions" / NAMES[0] / "walkthrough.py"))
+    printed = run_last_cells(NAMES[0]).printed
+    assert printed.startswith("query of it 3 1 0 D = 3 D = 3, divided D = 300 D = 300, divided ")
+    numbers = [float(each) for each in printed.partition("300, divided ")[2].split()[:20]]
+    table = np.array(numbers).reshape(5, 4).T
+    assert np.allclose(table, [*walkthrough["narrow"], *walkthrough["wide"]], atol=0.006)
+    stub = code(notebook(NAMES[0], {}))
+    unwritten = {c.metadata.nbgrader.grade_id: c.source for c in stub if c.id.startswith("step-")}
+    printed = run_last_cells(NAMES[0], **unwritten).printed
+    assert "No numbers yet: `project_qkv` is not written yet." in printed
+    assert "No numbers yet: `compute_attention_scores` is not written yet." in printed
+
+
+def test_one_head_in_place_of_two_sees_what_the_lesson_says(
+    run_last_cells: Callable[..., Ran],
+) -> None:
+    name = "torch_multi_head"
+    walkthrough = runpy.run_path(str(ROOT / "solutions" / name / "walkthrough.py"))
+    names, seen = run_last_cells(name).names, []
+    given = names["compute_attention_weights"]
+
+    def noting(scores: torch.Tensor) -> torch.Tensor:
+        seen.append(given(scores))
+        return given(scores)  # type: ignore[no-any-return]
+
+    names["compute_attention_weights"] = noting
+    assert "exact" not in names["the_sentence"](heads=1)
+    assert np.allclose(seen[0][0, 0].detach(), walkthrough["one_head"], atol=0.006)
+
+
+def test_a_layer_that_makes_other_numbers_of_the_example_is_told_so(
+    run_last_cells: Callable[..., Ran],
+) -> None:
+    source = (
+        "def scale_scores(attention_scores, embedding_dimension):\n    return attention_scores\n"
+    )
+    printed = run_last_cells("numpy_single_head", scale_scores=source).printed
+    assert "of “it”, but (3.50, 0.57, 0.51) is expected. Which check above" in printed
+
+
+def test_weights_that_are_no_shares_are_not_drawn(run_last_cells: Callable[..., Ran]) -> None:
+    source = (
+        "def compute_attention_weights(scaled_scores):\n    return 3 * scaled_scores.softmax(-1)\n"
+    )
+    printed = run_last_cells("vit_multi_head", compute_attention_weights=source).printed
+    assert "sums to 3, but its shares" in printed
+
+
+def test_a_layer_written_in_one_piece_still_tells_what_it_makes(
+    run_last_cells: Callable[..., Ran],
+) -> None:
+    source = solved("numpy_single_head")["SingleHeadAttention"]
+    in_one_piece = source.replace("compute_attention_weights(scores)", "softmax(scores)")
+    assert in_one_piece != source
+    printed = run_last_cells("numpy_single_head", SingleHeadAttention=in_one_piece).printed
+    assert "Your layer makes (3.50, 0.57, 0.51) of “it”." in printed
+    assert "your layer does not call `compute_attention_weights`" in printed
+
+
+def test_without_the_mask_it_sees_the_words_that_come_later(
+    run_last_cells: Callable[..., Ran],
+) -> None:
     names = run_last_cells("numpy_single_head").names
-    tokens = names["tokens"]
-    found = names["attention_on_the_sentence"]()
-    assert tokens[int(np.argmax(found["every token sees all"][tokens.index("it")]))] == "cat"
-    assert not np.triu(found["causal"], k=1).any()
-    assert np.allclose(found["causal"].sum(axis=-1), 1)
+    given, seen = names["compute_attention_weights"], []
+
+    def noting(scores: np.ndarray) -> np.ndarray:
+        seen.append(given(scores)[0])
+        return np.asarray(given(scores))
+
+    names["compute_attention_weights"] = noting
+    assert "exact" in names["the_sentence"](True) and "exact" not in names["the_sentence"](False)
+    causal, whole = seen
+    assert WORDS[int(np.argmax(causal[4]))] == "cat" and not np.triu(causal, k=1).any()
+    assert whole[4, 5:].all()
 
 
 @pytest.mark.parametrize("name", [*NAMES, STRETCH])

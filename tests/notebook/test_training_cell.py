@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ from autograder.errors import KitError
 from autograder.model.verdict import Finding, Outcome
 from autograder.notebook.loss_curve import render_curve
 from autograder.notebook.met_mistakes import note_mistake
-from autograder.notebook.training_cell import show_costs, train
-from autograder.training_tasks.training_result import Moment
+from autograder.notebook.training_cell import _Shown, show_costs, train
+from autograder.training_tasks.training_result import Drawing, Moment
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "torch_single_head"
@@ -120,3 +121,13 @@ def test_the_curve_is_text_for_who_cannot_see_it_and_needs_two_numbers() -> None
     assert ">step 10<" in curve and ">loss 2.3<" in curve
     assert "currentColor" in curve and "#" not in curve
     assert render_curve(moments[:2]) == ""
+
+
+def test_a_picture_that_is_read_is_drawn_with_words_for_who_does_not_see_it() -> None:
+    drawing = Drawing("looks", ("down", "across"), ("0",), ("0",), ((1.0,),), ((0.9, 0.0),), "a 7")
+    shown = _Shown("It learns.")
+    shown._moments = [Moment(0, 2.0, (drawing,))]
+    assert "a 7\n██\nlooks:" in shown._text()
+    assert "<strong>a 7</strong>" in shown._html() and "aria-label='a 7'" in shown._html()
+    shown._moments = [Moment(0, 2.0, (replace(drawing, picture=(), shows=""),))]
+    assert "<svg" not in shown._html() and "loss 2\nlooks:" in shown._text()

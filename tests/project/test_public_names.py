@@ -32,12 +32,14 @@ NOTEBOOKS = {
     ("autograder", "compare_with_library"),
     ("autograder", "open_exercise"),
     ("autograder", "pytorch_attention"),
-    ("autograder", "show_attention"),
     ("autograder", "show_costs"),
+    ("autograder", "show_example"),
     ("autograder", "show_numbers"),
     ("autograder", "speak"),
     ("autograder", "train"),
 }
+# Those that notebooks of an earlier kit import; today's do without.
+EARLIER_NOTEBOOKS = {("autograder", "show_attention")}
 COURSES = {
     ("autograder.course.autograde", "install"),
     ("autograder.course.export", "CleanCsv"),
@@ -62,7 +64,7 @@ EXERCISES = {
 }
 # What the command `attn` of an installed wheel runs, and what the build reads.
 INSTALLED = {("autograder", "__version__"), ("autograder.cli", "main")}
-PUBLIC = sorted(NOTEBOOKS | COURSES | EXERCISES | INSTALLED)
+PUBLIC = sorted(NOTEBOOKS | EARLIER_NOTEBOOKS | COURSES | EXERCISES | INSTALLED)
 
 Name = tuple[str, str]
 

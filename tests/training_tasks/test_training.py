@@ -18,7 +18,15 @@ from autograder.checks.reference import read_reference
 from autograder.errors import KitError
 from autograder.judging.layer_error import Unusable
 from autograder.training_tasks.attention_map import attention_maps, sharpest
-from autograder.training_tasks.digit_pictures import CLASSES, SIDE, drawn_digits, patches_of
+from autograder.training_tasks.digit_pictures import (
+    CLASSES,
+    SIDE,
+    drawn_digits,
+    joined,
+    patches_of,
+    picture_svg,
+    shaded_lines,
+)
 from autograder.training_tasks.task_model import WIDTH, TaskModel
 from autograder.training_tasks.training import call_once, trained
 from autograder.training_tasks.training_result import (
@@ -127,6 +135,24 @@ def test_a_repeating_model_looks_where_the_digit_stands() -> None:
     assert looked.shape == (GIVEN, 2 * GIVEN)
     assert [int(each) for each in looked.argmax(axis=1)] == list(range(GIVEN))
     assert [label.split()[-1] for label in drawing.rows] == list(drawing.columns[:GIVEN])
+
+
+def test_the_picture_that_is_read_stands_beside_what_was_looked_at() -> None:
+    moments, _ = run("digits", vision, steps=2)
+    (drawing,) = moments[-1].drawings
+    assert np.shape(drawing.picture) == (SIDE, SIDE) and np.shape(drawing.numbers) == (4, 4)
+    pictures, _ = drawn_digits(1, np.random.default_rng(3))
+    assert np.array_equal(joined(patches_of(pictures)[0]), pictures[0])
+    digit = drawing.shows.removeprefix("the picture that it reads: a ")
+    assert digit in "0 1 2 3 4 5 6 7 8 9".split()
+    drawn = picture_svg(drawing.picture, drawing.shows)
+    assert f"aria-label='{drawing.shows}'" in drawn and drawn.count("<rect") == SIDE**2
+    (digits,) = learned("repeat")[0][-1].drawings
+    assert digits.picture == () and digits.shows == "", "there a model reads no picture"
+
+
+def test_ink_is_dark_and_what_is_beyond_its_range_is_no_other_sign() -> None:
+    assert shaded_lines([(0.0, 1.0), (-0.4, 1.3), (0.5, 0.0)]) == ("  ██", "  ██", "▒▒")
 
 
 # --- the same every time, and no trace ----------------------------------------------------------

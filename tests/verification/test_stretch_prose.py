@@ -26,7 +26,7 @@ def steps() -> ModuleType:
 
 def test_the_spreads_of_two_pairs(steps: ModuleType) -> None:
     queries, keys = torch.tensor([[1.0, 2], [1, 1]]), torch.tensor([[3.0, 2], [-1, 1]])
-    assert "$q = (1, 2)$ and $k = (3, 2)$, the second $q = (1, 1)$ and $k = (-1, 1)$" in PROSE
+    assert "$q = (1, 2)$ and $k = (3, 2)$, the other $q = (1, 1)$ and $k = (-1, 1)$" in PROSE
     first, second = steps.measure_spread(queries, keys).tolist()
     assert rf"the spread is $\sqrt{{(9 + 1) / 2}} \approx {first:.2f}$" in PROSE
     assert rf"the spread is $\sqrt{{49 / 2}} \approx {second:.2f}$" in PROSE

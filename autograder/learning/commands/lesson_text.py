@@ -33,15 +33,18 @@ def read_step(
     found = lesson_of(exercise, step.name)
     for piece in lesson_lines(found, answers=answers):
         console.print(piece)
-    console.print()
+        console.print()
     if not answers and folded_answers(f"{found.above}\n{found.below}"):
         console.print(command(f"attn read {step.name} --answers", "with the answers"))
     console.print(command(f"attn check {step.name}", "checks what you have written"))
 
 
 def lesson_lines(lesson: Lesson, *, answers: bool = False) -> tuple[RenderableType, ...]:
-    """Return the lesson as a terminal shows it; without `answers`, the questions alone."""
-    parts = (lesson.above, lesson.below) if answers else (lesson.above,)
+    """Return the lesson as a terminal shows it; without `answers`, the questions alone.
+
+    The question after the check comes with the answers: it is for who has written the step.
+    """
+    parts = (lesson.above, lesson.below if answers else lesson.trials)
     return tuple(Markdown(plain(part, answers=answers), code_theme="bw") for part in parts if part)
 
 

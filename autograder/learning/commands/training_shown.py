@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from rich.console import Console
+from rich.columns import Columns
+from rich.console import Console, RenderableType
 from rich.text import Text
 
 from autograder.errors import KitError
@@ -14,8 +15,9 @@ from autograder.learning.runner.watched_training import watch_training
 from autograder.learning.terminal.indented import Indented
 from autograder.model.exercise import Exercise, LayerTraining
 from autograder.model.sanitize import clean
+from autograder.training_tasks.digit_pictures import shaded_lines
 from autograder.training_tasks.training_costs import MeasuredTrainings, read_trainings
-from autograder.training_tasks.training_result import MOMENTS, Moment
+from autograder.training_tasks.training_result import MOMENTS, Drawing, Moment
 from autograder.training_tasks.training_words import (
     moment_words,
     result_words,
@@ -74,10 +76,21 @@ def _teller(console: Console, head: Text) -> Callable[[Moment], None]:
             console.print(Indented(head, 0, 0))
         console.print(Text(moment_words(moment)))
         if moment.drawings and told % DRAWN_EVERY == 0:
-            console.print(terminal_panels([each.panel() for each in moment.drawings]))
+            console.print(_drawn(moment.drawings))
         told += 1
 
     return tell
+
+
+def _drawn(drawings: Sequence[Drawing]) -> RenderableType:
+    """Return heat maps; before each, the picture that the model reads, if it reads one."""
+    panels = terminal_panels([each.panel() for each in drawings])
+    pictures = [
+        Text("\n".join([each.shows, *shaded_lines(each.picture)]))
+        for each in drawings
+        if each.shows
+    ]
+    return Columns([*pictures, panels], padding=(0, 2)) if pictures else panels
 
 
 def _say(console: Console, sentence: str) -> None:
