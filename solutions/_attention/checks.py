@@ -73,6 +73,11 @@ def by_hand(file, *, tokens, followed, title, dtype="float32", **steps):
     return check
 
 
+def shares(weights):
+    """Weights as the text shows them, rounded, but such that the shares of each token sum to 1."""
+    return weights / weights.sum(-1)[..., None]
+
+
 def _plain(value, dtype):
     """An array or a tensor as an array of this dtype, and a linear layer as its arrays."""
     if hasattr(value, "weight"):

@@ -67,7 +67,7 @@ test_the_sentence = checks.by_hand(
     create_causal_mask=lambda text: [text.S],
     apply_mask=lambda text: [text.scaled[None], text.mask],
     compute_attention_weights=lambda text: [text.masked[None]],
-    apply_attention=lambda text: [text.weights[None], text.values[None]],
+    apply_attention=lambda text: [checks.shares(text.weights[None]), text.values[None]],
     project_output=lambda text: [text.gathered[None], text.output_weights],
     SingleHeadAttention=lambda text: [
         {"made": (text.D, Seed(text.SEED))} | {name: getattr(text, name) for name in WEIGHT_NAMES},

@@ -47,7 +47,7 @@ test_the_sentence = checks.by_hand(
     compute_attention_scores=lambda text: [text.queries[None], text.keys[None]],
     scale_scores=lambda text: [text.scores[None], text.head_dim],
     compute_attention_weights=lambda text: [text.scaled[None]],
-    apply_attention=lambda text: [text.weights[None], text.values[None]],
+    apply_attention=lambda text: [checks.shares(text.weights[None]), text.values[None]],
     project_output=lambda text: [text.gathered[None], text.layer.Wo],
     SingleHeadAttention=lambda text: [
         {"made": [text.C], **text.layer.state_dict()},
