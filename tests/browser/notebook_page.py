@@ -59,8 +59,14 @@ class NotebookPage:
         self.write(f"step-{step}", written(self.sources[f"step-{step}"], **{step: body}))
 
     def run(self, *names: str) -> None:
-        """Run code cells, one after the other, with the keyboard; wait for each."""
+        """Run code cells, one after the other, with the keyboard; wait for each.
+
+        A cell that is folded is unfolded first: a folded one has no prompt.
+        """
         for name in names:
+            folded = self.cell(name).locator(".jp-InputPlaceholder")
+            if folded.count():
+                folded.click()
             prompt = self.cell(name).locator(".jp-InputArea-prompt")
             before = prompt.inner_text()
             self.cell(name).locator(".cm-content").click()
