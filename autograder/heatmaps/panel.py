@@ -74,7 +74,8 @@ class Comparison:
     """Panels of yours, expected and the difference (none if the shapes differ), and words.
 
     index: which entry of the leading axes they show. told: what one token gets in place of what is
-    expected, if tokens have names.
+    expected, if tokens have names; row: that token in yours, expected and the difference, which
+    then is not among the panels.
     """
 
     words: str
@@ -82,6 +83,7 @@ class Comparison:
     differs: bool = True
     index: tuple[int, ...] = ()
     told: str = ""
+    row: tuple[Panel, ...] = ()
 
 
 def panel(
@@ -191,8 +193,8 @@ def comparison(
         difference = np.where(wrong, actual - wanted, 0.0)
     place = first_place(_largest(difference, wrong)) if wrong.any() else (0,) * actual.ndim
     told = ""
-    if tokens and (row := tokens.row_of(wrong)):
-        place, told = (*row, 0), tokens.compared(actual, wanted, wrong, letters)
+    if tokens and (at := tokens.row_of(wrong)):
+        place, told = (*at, 0), tokens.compared(actual, wanted, wrong, letters)
         labels = labels or tokens.labels(wanted.shape, letters)
     arrays = {"yours": actual, "expected": wanted, "difference": difference}
     panels = [
@@ -202,8 +204,21 @@ def comparison(
     # One scale for both, so that equal colors are equal numbers.
     bound = max(panels[0].bound, panels[1].bound)
     panels[:2] = [replace(each, bound=bound) for each in panels[:2]]
+    row: tuple[Panel, ...] = ()
+    if told and tokens:
+        name = tokens.labels(wanted.shape, letters)[place[-2]]
+        row, panels = (_one_row(panels, name, place[-2]),), panels[:2]
     words = f"{told} {_count(wrong)}." if told else _difference_words(difference, wrong, letters)
-    return Comparison(words, tuple(panels), bool(wrong.any()), tuple(map(int, place[:-2])), told)
+    index = tuple(map(int, place[:-2]))
+    return Comparison(words, tuple(panels), bool(wrong.any()), index, told, row)
+
+
+def _one_row(panels: Sequence[Panel], name: str, row: int) -> Panel:
+    """Return the row of one token, named so, of some panels below each other."""
+    values = np.stack([each.values[row] for each in panels])
+    labels = tuple(each.title for each in panels), panels[0].labels[1]
+    axes = "", panels[0].axes[1]
+    return replace(panels[0], title=f"“{name}”", values=values, axes=axes, labels=labels)
 
 
 def axis_names(axes: Axes, count: int) -> tuple[str, ...]:

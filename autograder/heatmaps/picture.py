@@ -102,7 +102,7 @@ def _counter_example(asked: AskedExample) -> Picture:
     name, compared = differing
     which = f", for `{name}`" if name else ""
     caption = f"In the check “{asked.example.title}”{which}: {compared.words}"
-    return Picture(caption, compared.panels)
+    return Picture(caption, (*compared.row, *compared.panels))
 
 
 def _differing(asked: AskedExample) -> tuple[str, Comparison] | None:

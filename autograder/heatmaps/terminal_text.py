@@ -31,7 +31,7 @@ ZERO = Style()
 OFF_THE_SCALE = Style(bold=True, italic=True)
 DIM = Style(dim=True)
 CELL = 5  # the least width of a cell, including the space beside the number
-LABEL = 9  # the greatest width of a label
+LABEL = 10  # the greatest width of a label
 ROWS = 24
 GAP = 2
 

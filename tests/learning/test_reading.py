@@ -63,7 +63,7 @@ def test_without_a_name_it_is_the_step_that_is_open(workspace: Path) -> None:
     file.write_text(written(file.read_text("utf-8"), softmax=RIGHT_SOFTMAX), encoding="utf-8")
     passed = typed("check", "softmax", folder=workspace)
     assert passed.code == 0 and "Now guess: All scores of a row are equal" in passed.words
-    assert passed.words.index("your softmax") < passed.words.index("Now guess")
+    assert passed.words.index("Your row of “it”, as in the text:") < passed.words.index("Now guess")
     assert "attn read softmax --answers  the answer\nContinue with:" in passed.out
     said = typed("read", folder=workspace).words
     assert "2. Weight initialization" in said and "How wide do dot products" not in said
@@ -102,7 +102,7 @@ def test_in_a_watch_t_shows_the_lesson_and_a_pass_asks_a_question(
     file.write_text(written(file.read_text("utf-8"), softmax=RIGHT_SOFTMAX), encoding="utf-8")
     shown = " ".join(" ".join(terminal.frame("softmax passes", "Enter for step 2")).split())
     assert "Now guess: All scores of a row are equal" in shown and "a the answer" in shown
-    assert "your softmax" in shown and "Each share" not in shown
+    assert "Your row of “it”" in shown and "cat 0.63" in shown and "Each share" not in shown
     terminal.press("a")
     shown = " ".join(" ".join(terminal.frame("Each share is 1 divided")).split())
     assert "The factor cancels" not in shown  # the answer to what was asked before

@@ -106,10 +106,15 @@ def test_it_stays_on_a_step_that_has_passed_until_enter_or_until_other_code_is_s
     put(workspace, softmax=RIGHT_SOFTMAX)
     shown = terminal.frame("✓ softmax passes.", "Step 1 of 11: softmax")
     words = " ".join(" ".join(shown).split())
-    order = ("your softmax", "query ↓", "Now guess: All scores", "Enter for step 2, initialize")
+    order = (
+        "Your row of “it”",
+        "cat 0.63",
+        "Now guess: All scores",
+        "Enter for step 2, initialize",
+    )
     assert [words.index(each) for each in order] == sorted(words.index(each) for each in order)
     put(workspace, softmax=f"    # the same\n{RIGHT_SOFTMAX}")
-    terminal.frame("Step 1 of 11: softmax", "your softmax", "Enter for step 2")
+    terminal.frame("Step 1 of 11: softmax", "Your row of “it”", "Enter for step 2")
     terminal.press("a")
     terminal.frame("Each share is 1 divided", "Enter for step 2")
     put(workspace, softmax=RIGHT_SOFTMAX, initialize_weights="    return 1")
@@ -121,7 +126,7 @@ def test_it_stays_on_a_step_that_has_passed_until_enter_or_until_other_code_is_s
     terminal.press("\r")
     terminal.frame("Step 2 of 11: initialize_weights", "not written yet")
     put(workspace, softmax=RIGHT_SOFTMAX, create_causal_mask="    return np.tri(sequence_length)")
-    terminal.frame("✓ create_causal_mask passes.", "your create_causal_mask", "Enter for step 2")
+    terminal.frame("✓ create_causal_mask passes.", "was      0", "Enter for step 2")
 
 
 def test_it_says_which_save_it_has_looked_at_and_what_is_in_it(
@@ -141,7 +146,7 @@ def test_it_says_which_save_it_has_looked_at_and_what_is_in_it(
     put(workspace, softmax=WRONG_SOFTMAX)
     terminal.frame("down the columns")
     terminal.press("s")
-    shown = "\n".join(terminal.frame("largest difference", "q quit"))
+    shown = "\n".join(terminal.frame("numbers differ", "q quit"))
     assert "Step 1 of 11: softmax" in shown and "Your softmax runs down" in shown
 
 

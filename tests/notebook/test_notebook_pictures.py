@@ -238,10 +238,13 @@ def test_where_values_differ_yours_stands_beside_what_is_due() -> None:
     of_step = [each for each in check.examples if each.step == "scale_scores"]
     asked = next(each.request for each in of_step if each.expectation.form.tokens)
     shown = wrong(check, scale_scores)
-    yours, expected, difference = shown.picture.panels
-    assert (yours.title, expected.title, difference.title) == ("yours", "expected", "difference")
+    row, yours, expected = shown.picture.panels
+    assert (row.title, yours.title, expected.title) == ("“it”", "yours", "expected")
+    assert row.labels[0] == ("yours", "expected", "difference")
     assert np.allclose(np.sqrt(asked.arguments[1]) * yours.values, expected.values)
-    assert np.allclose(yours.values - expected.values, difference.values)
+    assert np.allclose(
+        row.values, [yours.values[4], expected.values[4], row.values[0] - row.values[1]]
+    )
     for text in ("\n".join(shown.lines()), str(NotRightYet(shown)), shown._repr_html_()):
         assert "expected" in text and "query ↓" in text and "slept" in text
         assert "your “it” gives “cat” 2.00, and 3.46 is expected" in " ".join(text.split())
@@ -252,7 +255,7 @@ def test_of_several_results_the_one_that_differs_is_drawn_by_its_name() -> None:
         return x @ query, x @ key, x @ key
 
     picture = wrong(check_of("numpy_single_head"), project_qkv).picture
-    assert "`values`" in picture.caption and picture.panels[0].axes == ("S", "D")
+    assert "`values`" in picture.caption and picture.panels[-1].axes == ("S", "D")
 
 
 @pytest.mark.parametrize("result", [lambda s: s[:, :1], lambda s: None, lambda s: s.astype(int)])
@@ -294,17 +297,17 @@ def test_a_card_leads_with_what_is_right_then_the_one_thing_to_look_at_and_folds
         "In the check “scores as large",
         "<table",
         "<summary>Hint 1 of 3",
-        "<summary>softmax: 1 of 8 checks pass.</summary>",
+        "<summary>softmax: 2 of 9 checks pass.</summary>",
         "✓ every row of scores becomes weights",
         "✗ scores as large as 10 000",
         "… 5 more checks come when these pass",
     ]
     places = [page.index(each) for each in order]
     assert places == sorted(places)
-    before, _, folded = page.partition("1 of 8 checks pass.</summary>")
+    before, _, folded = page.partition("2 of 9 checks pass.</summary>")
     assert "✗" not in before and folded.index("</details>") > folded.index("… 5 more")
     text = "\n".join(shown.lines())
-    assert text.index("✓ The shape") < text.index("Your softmax") < text.index("1 of 8 checks")
+    assert text.index("✓ The shape") < text.index("Your softmax") < text.index("2 of 9 checks")
 
 
 def test_where_a_finding_says_nothing_of_what_is_right_the_checks_that_pass_do() -> None:
@@ -316,7 +319,7 @@ def test_where_a_finding_says_nothing_of_what_is_right_the_checks_that_pass_do()
         return known(scores)
 
     lines = wrong(check_of("numpy_single_head"), softmax).lines()
-    told = "✓ Every row of scores becomes weights that sum to 1, and 3 more checks."
+    told = "✓ Every row of scores becomes weights that sum to 1, and 4 more checks."
     assert lines[0] == told and "ValueError" in lines[1]
 
 

@@ -61,6 +61,8 @@ EXERCISES = {
     ("autograder.checks", "shared_beside"),
     ("autograder.checks", "solution_beside"),
     ("autograder.protocol.wire", "Linear"),
+    ("autograder.protocol.wire", "Seed"),
+    ("autograder.checks", "walkthrough_beside"),
 }
 # What the command `attn` of an installed wheel runs, and what the build reads.
 INSTALLED = {("autograder", "__version__"), ("autograder.cli", "main")}

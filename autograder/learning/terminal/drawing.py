@@ -20,13 +20,14 @@ from autograder.learning.runner.results import CheckRun, Drawn, GivenInput, Step
 class StepPicture:
     """The picture of one array of a check: words, and heat maps.
 
-    entry: which entry of its leading axes is shown, by name.
+    entry: which entry of its leading axes is shown, by name. row: one token in yours and expected.
     """
 
     name: str
     words: str
     panels: tuple[Panel, ...]
     entry: tuple[tuple[str, int], ...] = ()
+    row: tuple[Panel, ...] = ()
 
 
 def chosen(run: StepRun) -> CheckRun | None:
@@ -73,7 +74,8 @@ def _picture(drawn: Drawn) -> StepPicture:
     )
     if compared.panels:
         entry = zip((drawn.axes or "").split(), compared.index)
-        return StepPicture(drawn.name, _capital(compared.words), compared.panels, tuple(entry))
+        words = _capital(compared.words)
+        return StepPicture(drawn.name, words, compared.panels, tuple(entry), compared.row)
     arrays, names = {"yours": np.asarray(drawn.yours), "expected": expected}, drawn.axes or ""
     panels = tuple(
         panel(array, title=title, axes=names if array.ndim == len(names.split()) else None)
@@ -100,7 +102,9 @@ def drawn(run: StepRun) -> tuple[RenderableType, ...]:
     for number, picture in enumerate(pictures(check)):
         name = f"{picture.name}: " if len(check.arrays) > 1 else ""
         pieces += [Text()] * bool(number)
-        pieces += [Text(f"{name}{picture.words}"), terminal_panels(picture.panels)]
+        pieces += [Text(f"{name}{picture.words}")]
+        # The row of one token stands by itself: it fits the smallest screen.
+        pieces += [terminal_panels(panels) for panels in (picture.row, picture.panels) if panels]
     return (*pieces, *_inputs(check))
 
 
@@ -161,4 +165,5 @@ def _input_panel(given: GivenInput, entry: Mapping[str, int], tokens: Tokens | N
 
 def draw_file(path: Path, check: CheckRun) -> None:
     """Draw a check's arrays into a PNG or SVG file; raises `KitError` as `save` does."""
-    save(path, tuple(panel for picture in pictures(check) for panel in picture.panels))
+    drawn = [panel for each in pictures(check) for panel in (*each.row, *each.panels)]
+    save(path, tuple(drawn))
