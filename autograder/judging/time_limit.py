@@ -6,6 +6,10 @@ watches the clock and interrupts the main thread. If the code cannot be interrup
 limit is in processor time, so the code is not blamed for a busy machine. Code that only waits may
 take three times as long.
 
+A browser's Python has no threads, and its processor time is the clock's. There, the clock is looked
+at whenever code jumps back or calls a function, and the limit is that for code that only waits. One
+call of a library cannot be interrupted there: whoever runs Python has to end it.
+
 In a process that has to live on, as a kernel or a build, use `limited`.
 """
 
@@ -13,21 +17,27 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import importlib
 import os
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from types import FrameType
+from pathlib import Path
+from types import CodeType, FrameType
 from typing import Any
 
 WALL = 3.0  # the limit in wall time, as a multiple of the limit in processor time
 GRACE = 1.0  # seconds for interrupted code to end
 TICK = 0.1  # seconds
 EXIT_CODE = 70
+THREADS = sys.platform != "emscripten"  # the one question of the kit to a browser's Python
+LOOKS = 256  # jumps and calls between two looks at the clock, where there are no threads
+IMPORTING = 20.0  # seconds for imports, where those are not the code's own
+_PACKAGE = str(Path(__file__).resolve().parents[1]) + os.sep
 
 
 class StillRunning(BaseException):
@@ -48,10 +58,92 @@ class _Limit:
 
     def used_up(self) -> float:
         """Return the limit in seconds if it is used up, or else 0."""
-        if time.process_time() - self.processor_began >= self.processor:
+        if THREADS and time.process_time() - self.processor_began >= self.processor:
             return self.processor
         wall = WALL * self.processor
         return wall if time.monotonic() - self.began >= wall else 0.0
+
+    def later(self, seconds: float) -> _Limit:
+        """Return the limit of code that has so many seconds more."""
+        return replace(self, began=self.began + seconds)
+
+
+class _Lookout:
+    """Raises `StillRunning` in the body of `over`, from jumps and calls: no thread is needed.
+
+    Whatever is imported meanwhile is not the code's own time, within bounds. Code that goes on
+    after the exception has a moment to clean up; then each of its loops ends where it jumps back.
+    """
+
+    def __init__(self, limit: _Limit) -> None:
+        self._limit = limit
+        self._events = 0
+        self._imports = 0  # under way, one inside the other
+        self._import_began = 0.0
+        self._importing = IMPORTING
+        self._seconds = 0.0
+        self._raised = 0.0
+
+    @contextlib.contextmanager
+    def over(self) -> Iterator[None]:
+        """Look at the clock during the body; inside another such body, only at its own."""
+        monitoring: Any = sys.monitoring  # type: ignore[attr-defined]  # since Python 3.12
+        tool, events = monitoring.PROFILER_ID, monitoring.events
+        if monitoring.get_tool(tool) is not None:
+            yield
+            return
+        monitoring.use_tool_id(tool, "attention-kit")
+        heard = {
+            events.JUMP: self._jumps,
+            events.PY_START: self._starts,
+            events.PY_RETURN: self._ends,
+            events.PY_UNWIND: self._ends,
+        }
+        for event, hear in heard.items():
+            monitoring.register_callback(tool, event, hear)
+        monitoring.set_local_events(tool, _IMPORT, events.PY_RETURN)
+        monitoring.set_events(tool, events.JUMP | events.PY_START | events.PY_UNWIND)
+        try:
+            yield
+        finally:
+            monitoring.set_events(tool, 0)
+            monitoring.set_local_events(tool, _IMPORT, 0)
+            monitoring.free_tool_id(tool)
+
+    def _jumps(self, code: CodeType, *_: object) -> None:
+        if not self._raised:
+            self._look()
+        elif time.monotonic() - self._raised > GRACE and not code.co_filename.startswith(_PACKAGE):
+            raise StillRunning(self._seconds)
+
+    def _starts(self, code: CodeType, *_: object) -> None:
+        if code is _IMPORT:
+            if not self._imports:
+                self._import_began = time.monotonic()
+            self._imports += 1
+        if not self._raised:
+            self._look()
+
+    def _ends(self, code: CodeType, *_: object) -> None:
+        if code is _IMPORT and self._imports:
+            self._imports -= 1
+            if not self._imports:
+                took = min(time.monotonic() - self._import_began, self._importing)
+                self._importing -= took
+                self._limit = self._limit.later(took)
+
+    def _look(self) -> None:
+        self._events += 1
+        if self._events % LOOKS:
+            return
+        late = time.monotonic() - self._import_began < self._importing if self._imports else False
+        self._seconds = 0.0 if late else self._limit.used_up()
+        if self._seconds:
+            self._raised = time.monotonic()
+            raise StillRunning(self._seconds)
+
+
+_IMPORT: CodeType = vars(importlib)["_bootstrap"]._find_and_load.__code__
 
 
 class Watchdog:
@@ -68,7 +160,8 @@ class Watchdog:
         self._seconds = 0.0
         self._armed = threading.Event()
         self._listen()
-        threading.Thread(target=self._watch, daemon=True).start()
+        if THREADS:
+            threading.Thread(target=self._watch, daemon=True).start()
 
     def _listen(self) -> None:
         signal.signal(signal.SIGINT, self._interrupted)
@@ -79,10 +172,11 @@ class Watchdog:
     @contextlib.contextmanager
     def limit(self, processor: float) -> Iterator[None]:
         """Raise `StillRunning` in the body after `processor` seconds of processor time."""
-        self._limit = _Limit(processor, time.monotonic(), time.process_time())
+        self._limit = limit = _Limit(processor, time.monotonic(), time.process_time())
         self._armed.set()
         try:
-            yield
+            with contextlib.nullcontext() if THREADS else _Lookout(limit).over():
+                yield
         finally:
             self._limit = None
             self._armed.clear()
