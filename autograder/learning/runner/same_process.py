@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from autograder.learning.runner.process import Stop
 
 
-class _Ended(BaseException):
+class _PythonEnded(BaseException):
     """The learner's code ended Python. Not an `Exception`, so that code rarely catches it."""
 
 
@@ -46,7 +46,7 @@ class SameProcess:
             with _restored(self._folder), undisturbed():
                 # As it would arrive elsewhere.
                 Job(json.loads(json.dumps(job)), self._questions, self._say).run()
-        except _Ended as error:
+        except _PythonEnded as error:
             self._say(event="ended", how=str(error))
         except BaseException as error:
             self._say(event="raised", how=f"{type(error).__name__}: {error}".removesuffix(": "))
@@ -95,4 +95,4 @@ def _lies_in(folder: Path, file: str | None) -> bool:
 
 
 def _end(status: int) -> NoReturn:
-    raise _Ended(f"exit code {status}")
+    raise _PythonEnded(f"exit code {status}")
