@@ -75,7 +75,7 @@ test-browser: $(BROWSER)
 test-wasm: $(PYODIDE)
 	$(BIN)/python -m pytest tests/wasm
 
-$(PYODIDE): autograder/site/parts.py | $(READY)
+$(PYODIDE): autograder/site/parts.py autograder/site/npm/package-lock.json | $(READY)
 	$(BIN)/python -m autograder.site.parts $(PYODIDE)
 	@touch $(PYODIDE)
 

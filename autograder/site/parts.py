@@ -1,7 +1,8 @@
-"""Fetches what a browser's Python is made of, through the clients of npm and PyPI.
+"""Fetches what a browser's Python and a page's editor are made of, through npm and pip.
 
-Every file is pinned by its SHA-256. NumPy's wheel for WebAssembly lies on no registry under its own
-name; Open WebUI carries Pyodide's own. The hash is the one that Pyodide's lock file names.
+Every file is pinned by its SHA-256, and what npm gets by `npm/package-lock.json`, too. NumPy's
+wheel for WebAssembly lies on no registry under its own name; Open WebUI carries Pyodide's own. Its
+hash is the one that Pyodide's lock file names.
 
     python -m autograder.site.parts FOLDER
 """
@@ -10,9 +11,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +21,6 @@ from pathlib import Path
 
 from autograder.errors import KitError
 
-PYODIDE = "pyodide@314.0.3"
 PYODIDE_FILES = {
     "pyodide.mjs": "5cfc46f5dcbaf2a16f26e2363f441873eb424762609cc03db00d6a2ace4d00e5",
     "pyodide.asm.mjs": "1a9775427ef6e8abaa7db88ece0515422d1886915ae5c9093776410c865dfd8d",
@@ -33,7 +33,16 @@ NUMPY_HASH = "0cad9c1b91f0082e4f959bc0e0bf5835a2efbba6ab3b1e9d1fe6e7e564cca98e"
 CARRIER = "open-webui==0.12.4"
 CARRIER_HASH = "02e9caba96234db3fa17a92e56163b3f7f2b8ca8227fa886b85c178d696483f6"
 CARRIED_IN = "open_webui/frontend/pyodide"
-PARTS = {**PYODIDE_FILES, NUMPY: NUMPY_HASH}
+EDITOR = "editor.js"
+EDITOR_HASH = "9af0f9653a346df3bb36918f8e2775e5093d536fa685eba00bfdaada3b8660e4"
+PARTS = {**PYODIDE_FILES, EDITOR: EDITOR_HASH, NUMPY: NUMPY_HASH}
+NPM = Path(__file__).with_name("npm")  # what npm is told to get, and what is bundled of it
+BUNDLE = ("--bundle", "--format=esm", "--minify", "--legal-comments=none")
+
+
+def parts_folder() -> Path:
+    """Return where the parts are kept: in this environment."""
+    return Path(sys.prefix) / ".pyodide"
 
 
 def missing_parts(folder: Path) -> list[str]:
@@ -46,20 +55,21 @@ def fetch_parts(folder: Path) -> None:
     missing = {*missing_parts(folder)}
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as directory:
-        if missing & {*PYODIDE_FILES}:
+        if missing - {NUMPY}:
             _keep(folder, dict(_out_of_npm(Path(directory))))
         if NUMPY in missing:
             _keep(folder, {NUMPY: _numpy(Path(directory))})
 
 
 def _out_of_npm(work: Path) -> Iterator[tuple[str, bytes]]:
-    _run(("npm", "pack", "--silent", PYODIDE), work, "install Node and npm: apt install npm")
-    (packed,) = work.glob("pyodide-*.tgz")
-    with tarfile.open(packed) as archive:
-        for name in PYODIDE_FILES:
-            member = archive.extractfile(f"package/{name}")
-            assert member
-            yield name, member.read()
+    shutil.copytree(NPM, work, dirs_exist_ok=True)
+    cure = "install Node and npm: apt install npm"
+    _run(("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"), work, cure)
+    for name in PYODIDE_FILES:
+        yield name, (work / "node_modules" / "pyodide" / name).read_bytes()
+    bundler = str(work / "node_modules" / ".bin" / "esbuild")
+    _run((bundler, EDITOR, *BUNDLE, f"--outfile=bundled/{EDITOR}"), work, cure)
+    yield EDITOR, (work / "bundled" / EDITOR).read_bytes()
 
 
 def _numpy(work: Path) -> bytes:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from autograder.site.parts import NUMPY
+from autograder.site.parts import NUMPY, parts_folder
 
 ROOT = Path(__file__).resolve().parents[2]
-PARTS = Path(sys.prefix) / ".pyodide"
+PARTS = parts_folder()
 NODE_MISSING = "Node is needed, and none is on the PATH; cure: apt install npm"
 PARTS_MISSING = "the parts of Pyodide are not there; cure: make test-wasm"
 LIBRARIES = ("jaxtyping", "wadler_lindig")  # besides NumPy, what students' code imports
