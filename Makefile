@@ -66,8 +66,9 @@ coverage: $(READY)
 test-attacks: $(READY)
 	$(BIN)/python -m pytest tests/sandbox/test_attacks.py
 
-# The learner's day in a real browser and a real terminal; needs Chromium from the system.
-test-browser: $(BROWSER)
+# The learner's day in a real browser and a real terminal, and a site; needs Chromium and Node from
+# the system.
+test-browser: $(BROWSER) $(PYODIDE)
 	$(BIN)/python -m pytest tests/browser
 
 # Whether `check` says in a browser's Python what it says here; needs Node from the system. What else

@@ -1,1 +1,1 @@
-"""The exercises in a browser, with nothing to install: what its Python is made of."""
+"""The exercises as web pages with Python in them, for any static host: nothing to install."""

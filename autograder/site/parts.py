@@ -34,7 +34,7 @@ CARRIER = "open-webui==0.12.4"
 CARRIER_HASH = "02e9caba96234db3fa17a92e56163b3f7f2b8ca8227fa886b85c178d696483f6"
 CARRIED_IN = "open_webui/frontend/pyodide"
 EDITOR = "editor.js"
-EDITOR_HASH = "9af0f9653a346df3bb36918f8e2775e5093d536fa685eba00bfdaada3b8660e4"
+EDITOR_HASH = "1b5670b575ddd8b3ddaf9d35e0111813068249c40e3e760aff4de02a32f4e6c3"
 PARTS = {**PYODIDE_FILES, EDITOR: EDITOR_HASH, NUMPY: NUMPY_HASH}
 NPM = Path(__file__).with_name("npm")  # what npm is told to get, and what is bundled of it
 BUNDLE = ("--bundle", "--format=esm", "--minify", "--legal-comments=none")

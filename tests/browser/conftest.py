@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize
 
+from autograder.site.parts import missing_parts, parts_folder
 from browser.chromium import MISSING, PATIENCE, find_chromium, open_chromium
 from support.classroom import Classroom, open_classroom
 from support.lab import Lab, start_lab
@@ -20,6 +21,8 @@ from support.lab import Lab, start_lab
 def pytest_configure() -> None:
     if find_chromium() is None:
         raise pytest.UsageError(MISSING)
+    if missing_parts(parts_folder()):
+        raise pytest.UsageError("the parts of a site are not there; cure: make test-browser")
 
 
 @pytest.fixture(scope="session")
