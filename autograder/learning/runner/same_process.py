@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -72,6 +73,7 @@ def _restored(folder: Path) -> Iterator[None]:
     """Work in `folder`; put back afterwards what code may change of the process itself."""
     importers, paths, known = [*sys.meta_path], [*sys.path], {*sys.modules}
     place, environment, ends = os.getcwd(), dict(os.environ), os._exit
+    interrupted = signal.getsignal(signal.SIGINT)
     try:
         os.chdir(folder)
         os.environ["MPLBACKEND"] = "Agg"
@@ -80,6 +82,7 @@ def _restored(folder: Path) -> Iterator[None]:
         yield
     finally:
         os._exit = ends
+        signal.signal(signal.SIGINT, interrupted)
         os.chdir(place)
         os.environ.clear()
         os.environ.update(environment)
