@@ -32,6 +32,7 @@ ENDINGS = {
     "imports what is not there": "import pandas\nreturn pandas",
     "does not exist": "return scores.soft_max()",
     "raises nothing of ours": "raise KeyboardInterrupt",
+    "wants much memory": "return [np.zeros((8_000, 8_000)) for _ in range(40)]",
     "wants more memory than there is": "return np.zeros((200_000, 200_000)) + scores.sum()",
     "overflows": "powers = np.exp(scores)\nreturn powers / powers.sum(-1, keepdims=True)",
 }
