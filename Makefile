@@ -9,9 +9,9 @@ READY := $(VENV)/.ready
 ALL_MINUTES := 40
 
 BROWSER := $(VENV)/.browser
-PYODIDE := $(VENV)/.pyodide
+PYODIDE := $(VENV)/.pyodide/.complete
 
-.PHONY: learn demo test test-all test-attacks test-costs coverage test-browser test-wasm test-postgres pictures check check-code check-proof mutants layers build bench costs clean
+.PHONY: learn demo site test test-all test-attacks test-costs coverage test-browser test-wasm test-postgres pictures check check-code check-proof mutants layers build bench costs clean
 
 # Tests start hundreds of processes, and each would compile the kit anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -77,8 +77,13 @@ test-wasm: $(PYODIDE)
 	$(BIN)/python -m pytest tests/wasm
 
 $(PYODIDE): autograder/site/parts.py autograder/site/npm/package-lock.json | $(READY)
-	$(BIN)/python -m autograder.site.parts $(PYODIDE)
+	$(BIN)/python -m autograder.site.parts
 	@touch $(PYODIDE)
+
+# The exercises as web pages, for any static host. SITE=elsewhere puts them there.
+SITE ?= my-site
+site: $(PYODIDE)
+	$(BIN)/attn site $(SITE)
 
 # A course whose gradebook is in PostgreSQL; needs the server from the system (`postgresql`).
 test-postgres: $(BROWSER)

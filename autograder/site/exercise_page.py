@@ -20,6 +20,7 @@ POLICY = (
     "connect-src 'self'; img-src data:; style-src 'self' 'unsafe-inline'; base-uri 'none'; "
     "form-action 'none'"
 )
+KEYS = "In an editor, Ctrl+Enter checks the step, and Escape and then Tab leaves the editor."
 _STYLE = re.compile(r"<style>\n(.*?)</style>", re.DOTALL)
 _MAIN = re.compile(r"<main>\n(.*)</main>", re.DOTALL)
 
@@ -41,6 +42,7 @@ class ExercisePage:
     def html(self) -> str:
         """Return the page."""
         exercise, main = self.exercise, _MAIN.search(self.guide)
+        lesson = STUB.sub(self._step, main[1]) if main else ""
         facts = {
             "exercise": exercise.name,
             "below": self.script.below,
@@ -67,7 +69,7 @@ class ExercisePage:
             '<header><span id="count"></span> <button id="save">Save as .py</button> '
             '<label>Load a .py <input id="load" type="file" accept=".py"></label> '
             '<span id="python" role="status"></span> <span id="kept" role="status"></span></header>'
-            f"\n<main>\n{STUB.sub(self._step, main[1] if main else '')}</main>\n</body>\n</html>\n"
+            f'\n<main>\n<p class="keys">{KEYS}</p>\n{lesson}</main>\n</body>\n</html>\n'
         )
 
     def _step(self, stub: re.Match[str]) -> str:

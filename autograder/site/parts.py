@@ -4,7 +4,7 @@ Every file is pinned by its SHA-256, and what npm gets by `npm/package-lock.json
 wheel for WebAssembly lies on no registry under its own name; Open WebUI carries Pyodide's own. Its
 hash is the one that Pyodide's lock file names.
 
-    python -m autograder.site.parts FOLDER
+    python -m autograder.site.parts
 """
 
 from __future__ import annotations
@@ -113,6 +113,6 @@ def _hash_of(file: Path) -> str:
 
 if __name__ == "__main__":
     try:
-        fetch_parts(Path(sys.argv[1]))
+        fetch_parts(parts_folder())
     except KitError as error:
         sys.exit(str(error))

@@ -117,6 +117,17 @@ def test_what_is_saved_is_what_attn_check_reads_and_can_be_loaded_again(
     assert "def helper" not in page.locator("#project_qkv .cm-content").inner_text()
 
 
+def test_the_keyboard_alone_is_enough(page: Page) -> None:
+    page.locator("#softmax .cm-content").focus()
+    page.keyboard.press("Tab")  # indents, as Python needs it
+    assert page.evaluate("() => document.activeElement.className").startswith("cm-content")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Tab")
+    assert page.evaluate("() => document.activeElement.textContent") == "Check"
+    page.keyboard.press("Enter")
+    expect(page.locator("#softmax .answer")).to_contain_text("softmax")
+
+
 def test_two_tabs_do_not_overwrite_each_other(page: Page) -> None:
     with page.expect_popup() as opened:
         page.evaluate("() => { window.open(location.href); }")

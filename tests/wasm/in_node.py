@@ -13,7 +13,9 @@ from autograder.site.parts import NUMPY, parts_folder
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = parts_folder()
 NODE_MISSING = "Node is needed, and none is on the PATH; cure: apt install npm"
-PARTS_MISSING = "the parts of Pyodide are not there; cure: make test-wasm"
+PARTS_MISSING = (
+    "the parts of a site are not there, or are others; cure: rm -rf .venv/.pyodide, and make again"
+)
 LIBRARIES = ("jaxtyping", "wadler_lindig")  # besides NumPy, what students' code imports
 
 
