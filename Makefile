@@ -9,8 +9,9 @@ READY := $(VENV)/.ready
 ALL_MINUTES := 40
 
 BROWSER := $(VENV)/.browser
+PYODIDE := $(VENV)/.pyodide/.complete
 
-.PHONY: learn demo test test-all test-attacks test-costs coverage test-browser test-postgres pictures check check-code check-proof mutants layers build bench costs clean
+.PHONY: learn demo site test test-all test-attacks test-costs coverage test-browser test-wasm test-postgres pictures check check-code check-proof mutants layers build bench costs clean
 
 # Tests start hundreds of processes, and each would compile the kit anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -36,12 +37,12 @@ test: $(READY)
 
 # Everything, before a release and before an issue is called done: the tests of `make test`, and
 # those that take minutes, which try more moments of killing a run, more ways through nbgrader,
-# more installations, and at length what `make test` takes a sample of. Then the browser, the
-# database, and every mutant of every exercise.
+# more installations, and at length what `make test` takes a sample of. Then the browser, a browser's
+# Python, the database, and every mutant of every exercise.
 test-all: $(BROWSER)
 	@echo "everything takes about $(ALL_MINUTES) minutes on two cores"
 	$(PYTEST) $(TESTS)
-	$(MAKE) test-browser test-postgres mutants
+	$(MAKE) test-browser test-wasm test-postgres mutants
 
 # The processor time of each folder, of the files and of the tests that take most. Not counted is
 # what a process uses that is left over by one that was killed.
@@ -65,9 +66,24 @@ coverage: $(READY)
 test-attacks: $(READY)
 	$(BIN)/python -m pytest tests/sandbox/test_attacks.py
 
-# The learner's day in a real browser and a real terminal; needs Chromium from the system.
-test-browser: $(BROWSER)
+# The learner's day in a real browser and a real terminal, and a site; needs Chromium and Node from
+# the system.
+test-browser: $(BROWSER) $(PYODIDE)
 	$(BIN)/python -m pytest tests/browser
+
+# Whether `check` says in a browser's Python what it says here; needs Node from the system. What else
+# that Python is made of is fetched through npm and pip, and pinned by its hash.
+test-wasm: $(PYODIDE)
+	$(BIN)/python -m pytest tests/wasm
+
+$(PYODIDE): autograder/site/parts.py autograder/site/npm/package-lock.json | $(READY)
+	$(BIN)/python -m autograder.site.parts
+	@touch $(PYODIDE)
+
+# The exercises as web pages, for any static host. SITE=elsewhere puts them there.
+SITE ?= my-site
+site: $(PYODIDE)
+	$(BIN)/attn site $(SITE)
 
 # A course whose gradebook is in PostgreSQL; needs the server from the system (`postgresql`).
 test-postgres: $(BROWSER)

@@ -17,6 +17,8 @@ GUIDE = "guide.html"
 # What stands between the parts of Markdown in which a dollar sign is a dollar sign.
 _CODE = re.compile(r"^```.*?^```$|`[^`\n]+`|\]\(data:[^)]*\)", re.MULTILINE | re.DOTALL)
 FORMULA = re.compile(r"\$\$(?P<display>.+?)\$\$|\$(?P<inline>[^$\n]+?)\$", re.DOTALL)
+# A stub of the page, as `_part` writes it: where a site puts an editor.
+STUB = re.compile(r'<pre id="(?P<step>\w+)"><code>(?P<code>.*?)</code></pre>', re.DOTALL)
 _PICTURE = "data:image/svg+xml;base64,"
 _PLACE = "\ue000{}\ue001"  # of private use, so no text has them
 _PLACES = re.compile(r"\ue000(\d+)\ue001")

@@ -17,6 +17,7 @@ from autograder.cli.export_marks import export
 from autograder.cli.gradescope_zip import gradescope
 from autograder.cli.kit import Kit, out
 from autograder.cli.student_result import result
+from autograder.cli.web_pages import site
 from autograder.model.import_path import (
     leave_out_the_current_folder,
     refuse_the_current_folder,
@@ -46,7 +47,7 @@ attn.add_for(
     (
         *(instructor.demo, instructor.doctor, instructor.course, instructor.release, collect),
         *(instructor.grade, after_grading.report, after_grading.tell),
-        *(export, result, gradescope),
+        *(export, result, gradescope, site),
     ),
 )
 attn.add_for("authors", (author.build, author.verify, author.costs, author.training_costs))

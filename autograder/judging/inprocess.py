@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import linecache
 import os
-import sysconfig
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
@@ -42,7 +41,8 @@ from autograder.protocol.wire import (
 # What runs around the code, and is never a line of it.
 ROOMS = ("judging", "protocol", "worker", "learning/runner", "notebook")
 _PACKAGE = Path(__file__).resolve().parents[1]
-_PYTHON = (sysconfig.get_path("stdlib") + os.sep, "<frozen ")  # Python's own modules
+# Python's own modules, from where they are really loaded: in a browser, out of an archive.
+_PYTHON = (os.path.dirname(traceback.__file__) + os.sep, "<frozen ")
 OURS = tuple(_PACKAGE / name for name in ROOMS)
 
 

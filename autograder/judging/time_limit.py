@@ -6,6 +6,10 @@ watches the clock and interrupts the main thread. If the code cannot be interrup
 limit is in processor time, so the code is not blamed for a busy machine. Code that only waits may
 take three times as long.
 
+A browser's Python has no threads, and its processor time is the clock's. There, the clock is looked
+at whenever code jumps back or returns, and the limit is that for code that only waits. One
+call of a library cannot be interrupted there: whoever runs Python has to end it.
+
 In a process that has to live on, as a kernel or a build, use `limited`.
 """
 
@@ -13,21 +17,28 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import importlib
+import itertools
 import os
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from types import FrameType
+from pathlib import Path
+from types import CodeType, FrameType
 from typing import Any
 
 WALL = 3.0  # the limit in wall time, as a multiple of the limit in processor time
 GRACE = 1.0  # seconds for interrupted code to end
 TICK = 0.1  # seconds
 EXIT_CODE = 70
+THREADS = sys.platform != "emscripten"  # the one question of the kit to a browser's Python
+LOOKS = 256  # jumps and returns between two looks at the clock, where there are no threads
+IMPORTING = 20.0  # seconds for imports, where those are not the code's own
+_PACKAGE = str(Path(__file__).resolve().parents[1]) + os.sep
 
 
 class StillRunning(BaseException):
@@ -48,10 +59,106 @@ class _Limit:
 
     def used_up(self) -> float:
         """Return the limit in seconds if it is used up, or else 0."""
-        if time.process_time() - self.processor_began >= self.processor:
+        if THREADS and time.process_time() - self.processor_began >= self.processor:
             return self.processor
         wall = WALL * self.processor
         return wall if time.monotonic() - self.began >= wall else 0.0
+
+    def later(self, seconds: float) -> _Limit:
+        """Return the limit of code that has so many seconds more."""
+        return replace(self, began=self.began + seconds)
+
+
+class _Lookout:
+    """Raises `StillRunning` in the body of `over`, from jumps and returns: no thread is needed.
+
+    Whatever is imported meanwhile is not the code's own time, within bounds. Code that goes on
+    after the exception has a moment to clean up; then each of its loops ends where it jumps back.
+    """
+
+    def __init__(self, limit: _Limit) -> None:
+        self._limit = limit
+        self._imports = 0  # under way, one inside the other
+        self._import_began = 0.0
+        self._importing = IMPORTING
+        self._raised = 0.0  # the limit in seconds, once it is used up
+        self._raised_at = 0.0
+
+    @contextlib.contextmanager
+    def over(self) -> Iterator[None]:
+        """Look at the clock during the body; a body inside of another one has only its limit."""
+        monitoring: Any = vars(sys)["monitoring"]  # since Python 3.12
+        tool, events = monitoring.PROFILER_ID, monitoring.events
+        if monitoring.get_tool(tool) is not None:
+            yield
+            return
+        jumps, returns = self._listeners()
+        monitoring.use_tool_id(tool, "attention-kit")
+        monitoring.register_callback(tool, events.JUMP, jumps)
+        monitoring.register_callback(tool, events.PY_RETURN, returns)
+        monitoring.register_callback(tool, events.PY_UNWIND, self._import_ends)
+        monitoring.register_callback(tool, events.PY_START, self._import_begins)
+        monitoring.set_local_events(tool, _IMPORT, events.PY_START)
+        monitoring.set_events(tool, events.JUMP | events.PY_RETURN | events.PY_UNWIND)
+        try:
+            yield
+        finally:
+            monitoring.set_events(tool, 0)
+            monitoring.set_local_events(tool, _IMPORT, 0)
+            monitoring.free_tool_id(tool)
+
+    def _listeners(self) -> tuple[Callable[..., None], Callable[..., None]]:
+        """Return what hears of jumps and of returns; a loop calls it at each turn, so it is short.
+
+        Not of calls: there, code that calls itself too often would fail in here.
+        """
+        heard = itertools.count(1).__next__
+
+        def jumps(code: CodeType, source: int, target: int) -> None:
+            if not heard() % LOOKS:
+                self._look()
+            elif self._raised:
+                self._raise_again(code)
+
+        def returns(code: CodeType, offset: int, value: object) -> None:
+            if code is _IMPORT:
+                self._import_ends(code)
+            if not heard() % LOOKS:
+                self._look()
+
+        return jumps, returns
+
+    def _look(self) -> None:
+        seconds = self._limit.later(self._under_way()).used_up()
+        if seconds and not self._raised:
+            self._raised, self._raised_at = seconds, time.monotonic()
+            raise StillRunning(seconds)
+
+    def _raise_again(self, code: CodeType) -> None:
+        """Raise in a loop that has caught the exception, but not where the kit itself cleans up."""
+        late = time.monotonic() > self._raised_at + GRACE
+        if late and not code.co_filename.startswith(_PACKAGE):
+            raise StillRunning(self._raised)
+
+    def _import_begins(self, code: CodeType, offset: int) -> None:
+        if not self._imports:
+            self._import_began = time.monotonic()
+        self._imports += 1
+
+    def _import_ends(self, code: CodeType, *_: object) -> None:
+        if code is _IMPORT and self._imports:
+            took = self._under_way() if self._imports == 1 else 0.0
+            self._importing -= took
+            self._limit = self._limit.later(took)
+            self._imports -= 1
+
+    def _under_way(self) -> float:
+        """Return the seconds of the import under way that are not the code's own."""
+        took = time.monotonic() - self._import_began if self._imports else 0.0
+        return min(took, self._importing)
+
+
+_IMPORT: CodeType = vars(importlib)["_bootstrap"]._find_and_load.__code__
 
 
 class Watchdog:
@@ -68,7 +175,8 @@ class Watchdog:
         self._seconds = 0.0
         self._armed = threading.Event()
         self._listen()
-        threading.Thread(target=self._watch, daemon=True).start()
+        if THREADS:
+            threading.Thread(target=self._watch, daemon=True).start()
 
     def _listen(self) -> None:
         signal.signal(signal.SIGINT, self._interrupted)
@@ -79,10 +187,11 @@ class Watchdog:
     @contextlib.contextmanager
     def limit(self, processor: float) -> Iterator[None]:
         """Raise `StillRunning` in the body after `processor` seconds of processor time."""
-        self._limit = _Limit(processor, time.monotonic(), time.process_time())
+        self._limit = limit = _Limit(processor, time.monotonic(), time.process_time())
         self._armed.set()
         try:
-            yield
+            with contextlib.nullcontext() if THREADS else _Lookout(limit).over():
+                yield
         finally:
             self._limit = None
             self._armed.clear()

@@ -51,7 +51,7 @@ class Card:
     def lines(self) -> tuple[str, ...]:
         """The card as lines of plain text, with the first hint only and what is folded left out."""
         told = self._told
-        picture = (self.caption, *text_lines(self.panels)) if self.panels else ()
+        picture = (self.caption, *text_lines(self.panels)) if self.caption else ()
         hint = (f"Hint 1 of {len(self.hints)}: {self.hints[0]}",) if self.hints else ()
         checks = (self.headline, *(f"  {row}" for row in self._rows))
         asked = (f"{GUESS}: {self.question}",) if self.question else ()
@@ -101,7 +101,8 @@ class Card:
         return f"{right}<strong style='{LEAD}'>{html(lead)}</strong>{more}"
 
     def _picture(self) -> str:
-        return _paragraph(self.caption) + render_panels(self.panels) if self.panels else ""
+        drawn = render_panels(self.panels) if self.panels else ""
+        return _paragraph(self.caption) + drawn if self.caption else ""
 
     def _folds(self) -> str:
         question = folded_html(f"{GUESS}: {self.question}", (self.answer,)) if self.question else ""

@@ -21,6 +21,7 @@ from autograder.errors import KitError
 from autograder.judging.examples import Example, done_by, mistake_words_of, read_examples
 from autograder.judging.inprocess import InProcess
 from autograder.judging.layer_blame import LayerBlame
+from autograder.judging.preserved_state import undisturbed
 from autograder.learning.own_work import beyond_a_step
 from autograder.learning.step_lesson import asked_after
 from autograder.model.exercise import MANIFEST, Exercise, find_exercise, read_exercise
@@ -31,7 +32,6 @@ from autograder.notebook.closing_cell import finish_of, show_finish, waiting_wor
 from autograder.notebook.kernel_record import KernelRecord, kernel_record
 from autograder.notebook.met_mistakes import note_mistake
 from autograder.notebook.own_time import InTime
-from autograder.notebook.preserved_state import undisturbed
 from autograder.notebook.prose import say
 from autograder.notebook.step_report import StepReport, report_on
 from autograder.notebook.workspace_progress import note_in_workspace

@@ -19,10 +19,10 @@ from autograder.heatmaps.panel import Panel, panel
 from autograder.heatmaps.text import text_lines
 from autograder.judging.compare import agree
 from autograder.judging.layer_error import layer_error_words
+from autograder.judging.preserved_state import undisturbed
 from autograder.judging.time_limit import StillRunning
 from autograder.judging.value_words import shape_words
 from autograder.notebook.own_time import limited, running_words
-from autograder.notebook.preserved_state import undisturbed
 from autograder.notebook.prose import say
 
 ROW_SUM_TOLERANCE = 1e-3

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from autograder.judging.layer_error import layer_error_words
+from autograder.judging.preserved_state import undisturbed
 from autograder.judging.time_limit import StillRunning
 from autograder.language_model.character_model import MakeLayer
 from autograder.language_model.mistake_costs import read_costs
@@ -26,7 +27,6 @@ from autograder.language_model.writing import (
 )
 from autograder.notebook.met_mistakes import met_mistakes
 from autograder.notebook.own_time import limited, running_words
-from autograder.notebook.preserved_state import undisturbed
 from autograder.notebook.prose import say
 
 SECONDS = 40.0  # of processor time; a right layer needs about five

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 from autograder.heatmaps.html_table import render_panels
 from autograder.heatmaps.text import text_lines
 from autograder.judging.layer_error import Unusable, layer_error_words
+from autograder.judging.preserved_state import undisturbed
 from autograder.judging.time_limit import StillRunning
 from autograder.notebook.loss_curve import render_curve
 from autograder.notebook.met_mistakes import met_mistakes
 from autograder.notebook.own_time import limited, running_words
-from autograder.notebook.preserved_state import undisturbed
 from autograder.notebook.prose import WIDTH, say
 from autograder.training_tasks.digit_pictures import picture_svg, shaded_lines
 from autograder.training_tasks.training_costs import read_trainings

@@ -12,14 +12,18 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize
 
+from autograder.site.parts import missing_parts, parts_folder
 from browser.chromium import MISSING, PATIENCE, find_chromium, open_chromium
 from support.classroom import Classroom, open_classroom
 from support.lab import Lab, start_lab
+from wasm.in_node import PARTS_MISSING
 
 
 def pytest_configure() -> None:
     if find_chromium() is None:
         raise pytest.UsageError(MISSING)
+    if missing_parts(parts_folder()):
+        raise pytest.UsageError(PARTS_MISSING)
 
 
 @pytest.fixture(scope="session")

@@ -28,11 +28,11 @@ from autograder.checks.reference import Reference, read_reference
 from autograder.course.page import clean_html
 from autograder.heatmaps.panel import is_attention
 from autograder.judging.examples import write_examples
+from autograder.judging.preserved_state import undisturbed
 from autograder.learning.step_lesson import lesson_of
 from autograder.model.symbols import HIDDEN
 from autograder.notebook.check import Check, NotRightYet, open_exercise
 from autograder.notebook.layer import show_numbers
-from autograder.notebook.preserved_state import undisturbed
 from autograder.notebook.step_report import StepReport
 from autograder.notebook.training_cell import train
 from autograder.reports.finding import html

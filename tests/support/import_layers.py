@@ -30,7 +30,7 @@ LAYERS = (
     ("judging", "sandbox"),
     ("submission", "checks", "language_model", "training_tasks", "heatmaps", "building"),
     ("reports", "grading", "doctor", "releasing", "ladder"),
-    ("course", "learning", "notebook", "verification", "cluster", "platforms"),
+    ("course", "learning", "notebook", "verification", "cluster", "platforms", "site"),
     ("cli",),
 )
 

@@ -181,7 +181,8 @@ def show_step(
     session = open_session(folder, say)
     exercise, step = session.step(words)
     with Child(exercise) as child:
-        from autograder.learning.terminal.drawing import chosen, draw_file, drawn
+        from autograder.learning.step_pictures import chosen
+        from autograder.learning.terminal.drawing import draw_file, drawn
 
         (run,) = check_work(exercise, (step,), child=child).steps
     for piece in drawn(run):

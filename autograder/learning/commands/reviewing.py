@@ -12,7 +12,7 @@ from rich.text import Text
 
 from autograder.learning.own_work import read_work
 from autograder.learning.runner.checking import Checking
-from autograder.learning.runner.process import Child, Stop
+from autograder.learning.runner.process import Child
 from autograder.learning.runner.results import StepRun
 from autograder.learning.state.answer_key import WITHOUT
 from autograder.learning.state.progress import REVIEW_DAYS, reviewed
@@ -137,7 +137,7 @@ def _asked(file: ReviewFile, today: date) -> StepRun:
     submission = replace(own, cells=cells, path=file.path)
     folder = file.examples(today) or file.exercise.folder
     exercise = replace(file.exercise, folder=folder)
-    checking = Checking(exercise, submission, (file.step,), lambda words: None, Stop(), names=names)
+    checking = Checking(exercise, submission, (file.step,), names=names)
     with Child(exercise) as child:
         (run,) = checking.run(child).steps
     return run

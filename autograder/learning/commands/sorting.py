@@ -13,7 +13,7 @@ from rich.text import Text
 from autograder.errors import KitError
 from autograder.ladder.rungs import PuzzleLine, Rungs
 from autograder.learning.runner.checking import Checking
-from autograder.learning.runner.process import Child, Stop
+from autograder.learning.runner.process import Child
 from autograder.learning.runner.results import CheckRun, Checkup, StepRun
 from autograder.learning.state.answer_key import (
     WITHOUT,
@@ -83,7 +83,7 @@ def _checked(session: LearnerSession, exercise: Exercise, step: Step, code: str)
     submission = Submission("you", exercise.name, cells, folder / SOLUTION)
     # No file has these names: Python would quote a line of it where it cannot read the code.
     names = ("<the steps before>", f"<the lines of {step.name}>")
-    checking = Checking(exercise, submission, (step,), lambda words: None, Stop(), names=names)
+    checking = Checking(exercise, submission, (step,), names=names)
     with Child(exercise) as child:
         return checking.run(child)
 

@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from autograder.judging import stopped_code
 from autograder.judging.time_limit import GRACE, WALL
 from autograder.learning.own_work import read_work
 from autograder.learning.runner import messages
 from autograder.learning.runner.parameters import parameters_handed_out
-from autograder.learning.runner.process import Child, Stop
 from autograder.learning.runner.results import CheckRun, Checkup, StepRun, read_check_run
 from autograder.model.exercise import Exercise, Step
 from autograder.model.shipped import handed_out
@@ -37,6 +36,9 @@ from autograder.submission.reading import Submission
 from autograder.submission.slip import Slip, explained
 from autograder.submission.slips import slips_in
 
+if TYPE_CHECKING:  # where there are no processes, nothing of theirs is loaded
+    from autograder.learning.runner.process import Stop
+
 LOADING = 0.5  # the top level's share of a submission's seconds
 WHOLE = 3.0  # the limit for everything, as a multiple of a submission's seconds
 MARGIN = 2.0  # seconds after the child's own limit before the parent ends it
@@ -45,11 +47,30 @@ LAST = ("done", "stuck", "silent", "ended", "raised")  # nothing comes after the
 Tell = Callable[[str], None]
 
 
+class JobRunner(Protocol):
+    """Does one job after another and tells in messages what it finds: a process, or this one."""
+
+    def wait_until_ready(self, stop: Stop | None = None) -> None:
+        """Wait until it can take a job; raise `KitError` if it never will, or `Stopped`."""
+
+    def send(self, job: Mapping[str, Any]) -> None:
+        """Give it a job."""
+
+    def receive(self, seconds: float, stop: Stop | None = None) -> dict[str, Any]:
+        """Wait for a message; after `seconds` without one, return a `silent` one."""
+
+    def end(self) -> None:
+        """End it, and all that it started."""
+
+    def another(self) -> JobRunner:
+        """Return one that can take the next job."""
+
+
 def check_work(
     exercise: Exercise,
     steps: Sequence[Step],
     *,
-    child: Child,
+    child: JobRunner,
     file: Path | None = None,
     tell: Tell = lambda what: None,
     stop: Stop | None = None,
@@ -60,7 +81,7 @@ def check_work(
     about what is going on. `stop` stops the check from elsewhere, which raises `Stopped`. Raises
     `KitError` when nothing can be checked.
     """
-    return Checking(exercise, read_work(exercise, file), steps, tell, stop or Stop()).run(child)
+    return Checking(exercise, read_work(exercise, file), steps, tell, stop).run(child)
 
 
 @dataclass
@@ -73,8 +94,8 @@ class Checking:
     exercise: Exercise
     submission: Submission
     steps: Sequence[Step]
-    tell: Tell
-    stop: Stop
+    tell: Tell = lambda what: None
+    stop: Stop | None = None
     names: tuple[str, ...] = ()
     _skipped: set[int] = field(default_factory=set)
     _blocked: list[str] = field(default_factory=list)
@@ -87,7 +108,7 @@ class Checking:
     _cell: int | None = None
     _check: tuple[str, str, str] | None = None
 
-    def run(self, child: Child) -> Checkup:
+    def run(self, child: JobRunner) -> Checkup:
         """Ask all steps, beginning with `child`."""
         limits = self.exercise.limits
         most = WHOLE * limits.seconds_per_submission
@@ -95,7 +116,7 @@ class Checking:
         child.wait_until_ready(self.stop)
         end = time.monotonic() + most
         while not self._follow(child) and time.monotonic() < end:
-            child = Child(self.exercise)
+            child = child.another()
             child.wait_until_ready(self.stop)
         late = CheckRun(CheckVerdict.of("in_time", "in time", messages.not_reached(most)))
         left = self.steps[len(self._done) :]
@@ -112,7 +133,7 @@ class Checking:
             "".join(self._printed[number] for number in sorted(self._printed)),
         )
 
-    def _follow(self, child: Child) -> bool:
+    def _follow(self, child: JobRunner) -> bool:
         """Give the child the rest of the work; return whether it finished."""
         self._cell = self._check = None
         child.send(self.job())

@@ -73,7 +73,7 @@ class ForkServer:
 
 
 class Child:
-    """A process of `child.py`: it gets ready, does one job, and ends.
+    """A `JobRunner`, a process of `child.py`: it gets ready, does one job, and ends.
 
     It is a context manager, which ends the process. It takes the place of the child `before`,
     which has been ended. If the server of that one lacks the library of this exercise, the server
@@ -104,7 +104,7 @@ class Child:
         ended = process and process.pid and not process.is_alive()
         return not self._spent and not ended
 
-    def wait_until_ready(self, stop: Stop) -> None:
+    def wait_until_ready(self, stop: Stop | None = None) -> None:
         """Wait until the child is ready; raise `KitError` if it never will be, or `Stopped`."""
         message = self.receive(STARTING, stop)
         if message["event"] == "ready":
@@ -125,13 +125,14 @@ class Child:
         with suppress(OSError):  # it has ended, and `receive` will say so
             self._line.send_bytes(json.dumps(job).encode())
 
-    def receive(self, seconds: float, stop: Stop) -> dict[str, Any]:
+    def receive(self, seconds: float, stop: Stop | None = None) -> dict[str, Any]:
         """Wait for a message; after `seconds` without one, return a `silent` one. Raise `Stopped`.
 
         Messages are JSON: nothing from the learner's process is ever unpickled.
         """
-        ready = wait([self._line, stop.asked], seconds)
-        stop.look()
+        ready = wait([self._line, stop.asked] if stop else [self._line], seconds)
+        if stop:
+            stop.look()
         if not ready:
             return {"event": "silent"}
         try:
@@ -153,6 +154,10 @@ class Child:
                     os.killpg(process.pid, signal.SIGKILL)
             process.kill()
             process.join()
+
+    def another(self) -> Child:
+        """Return one for the same exercise, which can take the next job."""
+        return Child(self.exercise)
 
     def _start(self, far: Connection) -> None:
         _keep_ctrl_c_for_later()

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from autograder.errors import KitError
 from autograder.judging.time_limit import GRACE, WALL
 from autograder.learning.own_work import read_work
-from autograder.learning.runner.checking import MARGIN, Checking
+from autograder.learning.runner.checking import MARGIN, Checking, JobRunner
 from autograder.learning.runner.layer_training import SECONDS
-from autograder.learning.runner.process import Child, Stop
 from autograder.model.exercise import Exercise, LayerTraining
 from autograder.training_tasks.training_result import (
     Moment,
@@ -22,7 +21,7 @@ from autograder.training_tasks.training_result import (
 def watch_training(
     exercise: Exercise,
     training: LayerTraining,
-    child: Child,
+    child: JobRunner,
     show: Callable[[Moment], None],
     most_steps: int | None = None,
 ) -> TrainingResult:
@@ -31,8 +30,8 @@ def watch_training(
     `child` was started for the exercise and is ended here. most_steps: those of the task, if not
     given. Raises `KitError` when there is no result.
     """
-    checking = Checking(exercise, read_work(exercise), (), lambda words: None, Stop())
-    child.wait_until_ready(checking.stop)
+    checking = Checking(exercise, read_work(exercise), ())
+    child.wait_until_ready()
     facts = {
         "task": training.task,
         "layer": training.layer,
@@ -45,7 +44,7 @@ def watch_training(
     result: TrainingResult | None = None
     try:
         while True:
-            message = child.receive(WALL * SECONDS + GRACE + MARGIN, checking.stop)
+            message = child.receive(WALL * SECONDS + GRACE + MARGIN)
             match message["event"]:
                 case "training":
                     show(read_moment(message["moment"]))

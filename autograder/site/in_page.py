@@ -1,0 +1,79 @@
+"""Answers what a page asks: runs in the browser's Python, with the kit's own checks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from autograder.errors import KitError
+from autograder.learning.runner.checking import Checking
+from autograder.learning.runner.results import Checkup, StepRun
+from autograder.learning.runner.same_process import SameProcess
+from autograder.learning.step_pictures import picture_of_run
+from autograder.model.exercise import Step, read_exercise
+from autograder.model.shipped import handed_out
+from autograder.notebook.card import Card
+from autograder.reports.finding import html, step_text
+from autograder.site.script_pieces import ScriptPieces
+from autograder.submission.file_text import plain_text
+from autograder.submission.reading import Submission
+
+Cells = Sequence[tuple[str, str]]  # the text of each, with what it is called in tracebacks
+
+
+class Page:
+    """The checks of one exercise, whose code is a cell for each editor."""
+
+    def __init__(self, folder: str) -> None:
+        self._exercise = read_exercise(Path(folder))
+        self._jobs = SameProcess(self._exercise)
+        # The first use of everything takes longer, and nobody has to wait for it here.
+        self._checkup([], self._exercise.steps[:1])
+
+    def answer(self, question: str) -> str:
+        """Answer a question, both as JSON: check a step of these cells, or cut a loaded file."""
+        asked = json.loads(question)
+        if "file" in asked:
+            return json.dumps(self.loaded(asked["file"]))
+        return json.dumps(self.check(asked["cells"], asked["step"]))
+
+    def loaded(self, text: str) -> dict[str, str]:
+        """Return the code for each editor that a file has."""
+        names = [step.name for step in self._exercise.steps]
+        given = ScriptPieces.of(handed_out(self._exercise), names)
+        return ScriptPieces.of(plain_text(text), names).own_code(given)
+
+    def check(self, cells: Cells, name: str) -> dict[str, Any]:
+        """Check one step."""
+        try:
+            checkup = self._checkup(cells, (self._exercise.step(name),))
+        except KitError as error:
+            return {"passes": False, "html": f"<p>{html(str(error))}</p>", "printed": ""}
+        (run,) = checkup.steps
+        return {
+            "passes": run.verdict.is_done,
+            "html": _card(run, checkup.remarks).html(),
+            "printed": "".join((checkup.printed, *(check.printed for check in run.checks))),
+        }
+
+    def _checkup(self, cells: Cells, steps: Sequence[Step]) -> Checkup:
+        file = self._exercise.folder / f"{self._exercise.name}.ipynb"
+        code = tuple(text for _, text in cells)
+        submission = Submission("you", self._exercise.name, code, file)
+        names = tuple(name for name, _ in cells)
+        return Checking(self._exercise, submission, steps, names=names).run(self._jobs)
+
+
+def _card(run: StepRun, remarks: Sequence[str]) -> Card:
+    """Return the card of a step, as a notebook shows it."""
+    picture = picture_of_run(run)
+    return Card(
+        headline=f"{run.step.name}: {run.checks_passed} of {run.total} checks pass.",
+        step=step_text(run.verdict),
+        later=run.total - len(run.verdict.checks),
+        caption=picture.caption,
+        panels=picture.panels,
+        foot=" ".join(remarks),
+    )

@@ -1,0 +1,233 @@
+// The page of an exercise: editors, buttons, and what is kept in this browser.
+import {
+  EditorState, EditorView, basicSetup, classHighlighter, indentUnit, indentWithTab, keymap, python,
+  syntaxHighlighting,
+} from "./editor.js";
+
+const PATIENCE = 45_000; // milliseconds: longer than every limit of the kit itself
+const ANEW =
+  "Python could not be interrupted, or has ended. It was started anew; your code is as it was.";
+const { exercise, below, steps } = JSON.parse(document.getElementById("facts").textContent);
+const KEY = `attention-kit/${exercise}`;
+const state = { code: {}, passed: {}, hints: {}, ...read() };
+const editors = {};
+const place = (step, name) => document.querySelector(`#${step} .${name}`);
+const tell = (words) => { document.getElementById("python").textContent = words; };
+const say = (words) => { document.getElementById("kept").textContent = words; };
+let elsewhere = false; // whether another tab has written what is kept
+
+function read() {
+  try {
+    return JSON.parse(localStorage.getItem(KEY) ?? "{}");
+  } catch {
+    return {};
+  }
+}
+
+function keep() {
+  if (elsewhere) return;
+  try {
+    localStorage.setItem(KEY, JSON.stringify(state));
+  } catch {
+    say("This browser keeps nothing here: save your code as .py.");
+  }
+}
+
+// -- the editors ---------------------------------------------------------------------------------
+
+for (const { name } of steps) {
+  const box = place(name, "editor");
+  const stub = box.textContent;
+  const changed = EditorView.updateListener.of((update) => {
+    if (update.docChanged) written(name, update.state.doc.toString(), stub);
+  });
+  const run = () => { check(name); return true; };
+  box.textContent = "";
+  editors[name] = new EditorView({
+    parent: box,
+    state: EditorState.create({
+      doc: state.code[name] ?? stub,
+      extensions: [
+        keymap.of([{ key: "Mod-Enter", run }, indentWithTab]),
+        basicSetup, python(), syntaxHighlighting(classHighlighter), indentUnit.of("    "), changed,
+        EditorState.changeFilter.of(() => !elsewhere),
+        EditorView.contentAttributes.of({ "aria-label": `Your code for ${name}` }),
+      ],
+    }),
+  });
+  editors[name].stub = stub;
+}
+
+function written(name, text, stub) {
+  if (text === stub) delete state.code[name];
+  else state.code[name] = text;
+  delete state.passed[name];
+  keep();
+  count();
+}
+
+const codeOf = (name) => editors[name].state.doc.toString();
+
+/** The pieces of the file, with what each is called when a line of it is told. */
+function cells() {
+  const pieces = steps.flatMap(({ name, above }) => [
+    [`the lines above ${name}`, above], [`your ${name}`, codeOf(name)],
+  ]);
+  return [...pieces, ["the last lines", below]];
+}
+
+// -- Python --------------------------------------------------------------------------------------
+
+let worker;
+let ready = false;
+let number = 0;
+const waiting = new Map();
+
+function start() {
+  ready = false;
+  worker = new Worker("worker.js", { type: "module" });
+  worker.onmessage = ({ data }) => heard(data);
+  worker.onerror = () => failed("its files are not there.");
+  worker.postMessage({ exercise });
+}
+
+function heard(message) {
+  if (message.event === "loading") tell(`${message.what} is loading …`);
+  if (message.event === "failed") failed(message.why);
+  if (message.event === "ready") {
+    ready = true;
+    tell("Python is ready.");
+    for (const each of waiting.values()) each.begin();
+  }
+  if (message.event === "answer") waiting.get(message.id)?.end(message.answer);
+  if (message.event === "broken") restart();
+}
+
+function failed(why) {
+  tell(`Python could not be loaded: ${why}`);
+  for (const each of [...waiting.values()]) each.end({ unanswered: "Python is not there." });
+}
+
+/** End Python, whatever it does, and start it anew; who waits is told. */
+function restart() {
+  worker.terminate();
+  for (const each of [...waiting.values()]) each.end({ unanswered: ANEW });
+  start();
+}
+
+function ask(question) {
+  return new Promise((resolve) => {
+    const id = ++number;
+    let timer;
+    const begin = () => { timer = setTimeout(restart, PATIENCE); };
+    const end = (answer) => { clearTimeout(timer); waiting.delete(id); resolve(answer); };
+    waiting.set(id, { begin, end });
+    worker.postMessage({ id, ...question });
+    if (ready) begin();
+  });
+}
+
+// -- the buttons ---------------------------------------------------------------------------------
+
+async function check(step) {
+  const box = place(step, "answer");
+  const asked = codeOf(step);
+  box.textContent = ready ? "checking …" : "checking, as soon as Python is ready …";
+  const answer = await ask({ cells: cells(), step });
+  if (answer.unanswered) {
+    box.textContent = `${step}: ${answer.unanswered}`;
+    return;
+  }
+  box.innerHTML = answer.html; // the kit's card, in which all text is escaped
+  if (answer.printed) {
+    const out = box.appendChild(document.createElement("pre"));
+    out.textContent = `Your code printed:\n${answer.printed}`;
+  }
+  if (codeOf(step) !== asked) return; // written on meanwhile
+  if (answer.passes) state.passed[step] = new Date().toISOString();
+  else delete state.passed[step];
+  keep();
+  count();
+}
+
+function hint(step) {
+  const { hints } = steps.find(({ name }) => name === step);
+  state.hints[step] = Math.min((state.hints[step] ?? 0) + 1, hints.length);
+  keep();
+  showHints(step);
+}
+
+function showHints(step) {
+  const { hints, similar } = steps.find(({ name }) => name === step);
+  const shown = state.hints[step] ?? 0;
+  const box = place(step, "hints");
+  box.textContent = "";
+  hints.slice(0, shown).forEach((words, index) => {
+    const line = box.appendChild(document.createElement("p"));
+    line.textContent = `Hint ${index + 1} of ${hints.length}: ${words}`;
+  });
+  if (similar && shown === hints.length) {
+    box.appendChild(document.createElement("pre")).textContent = similar;
+  }
+}
+
+function reset(step) {
+  if (!confirm(`Put the stub of ${step} back? Your code of this step is lost.`)) return;
+  write(step, editors[step].stub);
+}
+
+function write(step, text) {
+  const view = editors[step];
+  view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
+  place(step, "answer").textContent = "";
+}
+
+/** Offer the file of the exercise, with the code of every editor in the place of its stub. */
+function save() {
+  const text = cells().map(([, piece]) => piece).join("\n");
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/x-python" }));
+  link.download = `${exercise}.py`;
+  link.click();
+}
+
+/** Put the steps of a file into the editors. */
+async function load({ target }) {
+  const [chosen] = target.files;
+  target.value = "";
+  if (!chosen) return;
+  const code = await ask({ file: await chosen.text() });
+  const names = steps.map(({ name }) => name).filter((name) => code[name] !== undefined);
+  if (code.unanswered) {
+    say(`${chosen.name} was not read: ${code.unanswered}`);
+  } else if (names.length === 0) {
+    say(`${chosen.name} holds no step of this exercise.`);
+  } else if (confirm(`Put ${names.length} steps of ${chosen.name} in the place of your code here?`)) {
+    names.forEach((name) => write(name, code[name]));
+  }
+}
+
+function count() {
+  const done = steps.filter(({ name }) => state.passed[name]).length;
+  document.getElementById("count").textContent = `${done} of ${steps.length} steps pass`;
+}
+
+document.addEventListener("click", ({ target }) => {
+  const step = target.closest("[data-step]")?.dataset.step;
+  const act = { check, hint, reset }[target.dataset?.act];
+  if (step && act) act(step);
+});
+document.getElementById("save").addEventListener("click", save);
+document.getElementById("load").addEventListener("change", load);
+window.addEventListener("storage", ({ key }) => {
+  if (key !== KEY) return;
+  elsewhere = true;
+  say("You have written in another tab, so nothing is changed here. To go on here, load this page again.");
+});
+steps.forEach(({ name }) => showHints(name));
+count();
+start();
+navigator.serviceWorker?.register("service.js")
+  .then(() => navigator.serviceWorker.ready)
+  .then(() => { if (!elsewhere) say("This page works offline now."); })
+  .catch(() => {}); // without one, the page works as long as there is a network

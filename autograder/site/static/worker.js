@@ -1,0 +1,35 @@
+// Python in a worker: the page stays alive, and can end it. The first message names the exercise.
+import { loadPyodide } from "./pyodide/pyodide.mjs";
+
+const say = (message) => self.postMessage(message);
+let page;
+
+async function start(exercise) {
+  const archive = fetch("kit.zip").then((answer) => answer.arrayBuffer());
+  say({ event: "loading", what: "Python" });
+  const python = await loadPyodide({ indexURL: new URL("./pyodide/", import.meta.url).href });
+  say({ event: "loading", what: "NumPy" });
+  await python.loadPackage("numpy", { messageCallback: () => {} });
+  say({ event: "loading", what: "the exercise" });
+  python.unpackArchive(new Uint8Array(await archive), "zip", { extractDir: "/kit" });
+  python.runPython("import sys; sys.path.insert(0, '/kit')");
+  const { Page } = python.pyimport("autograder.site.in_page");
+  page = Page(`/kit/assignments/${exercise}`);
+  say({ event: "ready" });
+}
+
+let started;
+
+self.onmessage = async ({ data }) => {
+  if (data.exercise) {
+    started = start(data.exercise).catch((error) => say({ event: "failed", why: String(error) }));
+    return;
+  }
+  await started;
+  if (!page) return; // it was said why
+  try {
+    say({ event: "answer", id: data.id, answer: JSON.parse(page.answer(JSON.stringify(data))) });
+  } catch (error) {
+    say({ event: "broken", id: data.id, why: String(error) });
+  }
+};

@@ -1,0 +1,164 @@
+"""A site in a real browser: open the page, write, check; there is nothing to install."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from support.learner_workspace import NAME, start, stub_file
+from support.reference_steps import reference_steps
+from support.typed_commands import typed
+
+RIGHT = reference_steps(NAME)
+OVER_QUERIES = """def softmax(scores):
+    powers = np.exp(scores - scores.max(axis=-2, keepdims=True))
+    return powers / powers.sum(axis=-2, keepdims=True)
+"""
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves files, and says nothing."""
+
+    def log_message(self, format: str, *words: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A site, in a folder below that of its server."""
+    made = tmp_path_factory.mktemp("host") / "below" / "site"
+    run = typed("site", made, folder=made.parent.parent)
+    assert run.code == 0, run.err
+    return made
+
+
+@pytest.fixture
+def host(folder: Path) -> Iterator[ThreadingHTTPServer]:
+    """A static host, whose files the site is some levels below of."""
+    serving = partial(Quiet, directory=str(folder.parent.parent))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), serving)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def page(host: ThreadingHTTPServer, new_page: Callable[..., Page]) -> Page:
+    """The page of the exercise, freshly opened."""
+    opened = new_page()
+    opened.on("pageerror", lambda error: pytest.fail(str(error)))
+    opened.goto(f"http://127.0.0.1:{host.server_port}/below/site/")
+    opened.get_by_role("link", name="Single-head attention in NumPy").click()
+    return opened
+
+
+def write(page: Page, step: str, code: str) -> None:
+    """Put code into an editor, in the place of what stands there."""
+    page.locator(f"#{step} .cm-content").focus()
+    page.keyboard.press("ControlOrMeta+a")
+    page.keyboard.insert_text(code)
+
+
+def answer(page: Page, step: str) -> str:
+    """Check a step by the keyboard, and return what is answered."""
+    page.locator(f"#{step} .cm-content").press("ControlOrMeta+Enter")
+    place = page.locator(f"#{step} .answer")
+    expect(place).not_to_contain_text("checking")
+    return place.inner_text()
+
+
+def test_a_learner_writes_checks_and_goes_on_without_a_network(
+    page: Page, host: ThreadingHTTPServer
+) -> None:
+    assert "softmax is not written yet" in page.locator("#softmax .cm-content").inner_text()
+    write(page, "softmax", OVER_QUERIES)
+    assert "0 of 11 steps pass" in page.locator("header").inner_text()
+    wrong = answer(page, "softmax")
+    assert "softmax: " in wrong and "keys" in wrong and "yours" in wrong, wrong
+    write(page, "softmax", "def softmax(scores):\n    while True:\n        scores = scores + 1\n")
+    assert "was still running after 6 s at line" in answer(page, "softmax")
+    for step, code in RIGHT.items():
+        write(page, step, code)
+    for step in RIGHT:
+        assert "public checks pass" in answer(page, step)
+    expect(page.locator("#count")).to_have_text("11 of 11 steps pass")
+    expect(page.locator("#kept")).to_have_text("This page works offline now.")
+    host.shutdown()
+    host.server_close()
+    page.reload()
+    expect(page.locator("#count")).to_have_text("11 of 11 steps pass")
+    assert "public checks pass" in answer(page, "softmax")
+
+
+def test_what_is_saved_is_what_attn_check_reads_and_can_be_loaded_again(
+    page: Page, tmp_path: Path
+) -> None:
+    for step, code in RIGHT.items():
+        write(page, step, code)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save as .py").click()
+    file = stub_file(start(tmp_path / "work"))
+    download.value.save_as(file)
+    assert typed("check", NAME, folder=file.parent.parent).code == 0
+    helped = RIGHT["softmax"].replace("def softmax", "def helper():\n    return 1\n\n\ndef softmax")
+    file.write_text(file.read_text("utf-8").replace(RIGHT["softmax"], helped), encoding="utf-8")
+    write(page, "scale_scores", "nothing")
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.locator("#load").set_input_files(file)
+    expect(page.locator("#softmax .cm-content")).to_contain_text("def helper")
+    expect(page.locator("#scale_scores .cm-content")).to_contain_text("def scale_scores")
+    assert "def helper" not in page.locator("#project_qkv .cm-content").inner_text()
+
+
+def test_the_keyboard_alone_is_enough(page: Page) -> None:
+    page.locator("#softmax .cm-content").focus()
+    page.keyboard.press("Tab")  # indents, as Python needs it
+    assert page.evaluate("() => document.activeElement.className").startswith("cm-content")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Tab")
+    assert page.evaluate("() => document.activeElement.textContent") == "Check"
+    page.keyboard.press("Enter")
+    expect(page.locator("#softmax .answer")).to_contain_text("softmax")
+
+
+def test_two_tabs_do_not_overwrite_each_other(page: Page) -> None:
+    with page.expect_popup() as opened:
+        page.evaluate("() => { window.open(location.href); }")
+    other = opened.value
+    write(page, "softmax", RIGHT["softmax"])
+    expect(other.locator("#kept")).to_contain_text("written in another tab")
+    write(other, "softmax", "nothing")
+    expect(other.locator("#softmax .cm-content")).to_contain_text("softmax is not written yet")
+    other.reload()
+    expect(other.locator("#softmax .cm-content")).to_contain_text("exponentials")
+
+
+def test_python_that_cannot_be_interrupted_is_started_anew_and_the_code_stays(page: Page) -> None:
+    page.clock.install()
+    code = "def softmax(scores):\n    return sum(iter(int, 1))\n"
+    write(page, "softmax", code)
+    expect(page.locator("#python")).to_have_text("Python is ready.")
+    page.locator("#softmax .cm-content").press("ControlOrMeta+Enter")
+    page.clock.fast_forward(60_000)
+    expect(page.locator("#softmax .answer")).to_contain_text("It was started anew")
+    write(page, "softmax", RIGHT["softmax"])
+    assert "public checks pass" in answer(page, "softmax")
+
+
+@pytest.mark.parametrize(
+    "words", ["<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>"]
+)
+def test_what_a_learner_writes_never_runs_as_html(page: Page, words: str) -> None:
+    page.on("dialog", lambda dialog: pytest.fail(dialog.message))
+    code = f"def softmax(scores):\n    print({words!r})\n    raise ValueError({words!r})\n"
+    write(page, "softmax", code)
+    assert answer(page, "softmax").count(words) >= 2
+    page.reload()
+    assert words in page.locator("#softmax .cm-content").inner_text()

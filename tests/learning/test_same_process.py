@@ -1,0 +1,102 @@
+"""Where there are no processes, a check does its work in this one, and leaves it as it was."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import random
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autograder.learning.runner.checking import check_work
+from autograder.learning.runner.process import Child
+from autograder.learning.runner.same_process import SameProcess
+from autograder.model.exercise import Exercise, read_exercise
+from support.learner_workspace import NAME, start, stub_file
+from support.nameless_mistakes import written
+
+Check = Callable[[str], dict[str, Any]]
+
+
+@pytest.fixture
+def exercise(tmp_path: Path) -> Exercise:
+    return read_exercise(start(tmp_path / "work") / NAME)
+
+
+@pytest.fixture
+def check(exercise: Exercise) -> Check:
+    """Check a hand-in with this softmax, in this process."""
+    jobs = SameProcess(exercise)
+
+    def checked(softmax: str) -> dict[str, Any]:
+        file = exercise.folder / f"{NAME}.py"
+        file.write_text(written(NAME, softmax=softmax), encoding="utf-8")
+        return check_work(exercise, exercise.steps, child=jobs).document()
+
+    return checked
+
+
+def body(*lines: str) -> str:
+    return "\n    ".join(("def softmax(scores):", *lines))
+
+
+def test_it_says_what_a_child_says(exercise: Exercise, check: Check) -> None:
+    here = check(body("print('here')", "return scores / scores.sum(-1, keepdims=True)"))
+    with Child(exercise) as child:
+        assert here == check_work(exercise, exercise.steps, child=child).document()
+
+
+def test_code_that_ends_python_costs_its_own_step_alone(check: Check) -> None:
+    document = check(body("import os", "os._exit(3)"))
+    softmax, initialize_weights, *_ = document["steps"]
+    finding = softmax["checks"][0]["finding"]
+    assert "`softmax` ended Python" in finding["fact"]
+    assert finding["details"] == ("exit code 3",) and initialize_weights["passes"]
+
+
+def state() -> list[Any]:
+    return [
+        *(os.getcwd(), dict(os.environ), os._exit, builtins.input, signal.getsignal(signal.SIGINT)),
+        *([*sys.path], [*sys.meta_path], random.getstate(), np.geterr(), sys.stdout),
+    ]
+
+
+def test_what_code_changes_of_the_process_is_put_back(check: Check) -> None:
+    before = state()
+    check(
+        body(
+            "import os, random, sys",
+            "os.chdir('/')",
+            "os.environ['HOME'] = '/'",
+            "sys.path.clear()",
+            "sys.meta_path.clear()",
+            "random.seed(1)",
+            "np.seterr(all='raise')",
+            "return scores",
+        )
+    )
+    assert state() == before
+
+
+def test_a_module_of_the_learner_is_read_again_at_the_next_check(
+    exercise: Exercise, check: Check
+) -> None:
+    own, code = exercise.folder / "my_axis.py", body("import my_axis", "raise my_axis.Error")
+    for name in ("First", "Second!"):
+        own.write_text(f"class Error(Exception):\n    __name__ = {name!r}\n\nprint({name!r})\n")
+        printed = check(code)["steps"][0]["checks"][0]["printed"]
+        assert name in printed, printed
+
+
+def test_it_takes_one_job_after_another(exercise: Exercise, check: Check) -> None:
+    assert stub_file(exercise.folder.parent).is_file()
+    right = body(
+        "e = np.exp(scores - scores.max(-1, keepdims=True))", "return e / e.sum(-1)[..., None]"
+    )
+    assert [check(code)["passes"] for code in (right, body("exit()"), right)] == [True, False, True]

@@ -1,0 +1,139 @@
+"""What `attn site` writes: a folder that stands alone, from the same files the same, or nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import zipfile
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from autograder.errors import KitError
+from autograder.model.exercise import read_exercise
+from autograder.site.parts import PARTS
+from autograder.site.script_pieces import ScriptPieces
+from autograder.site.site_folder import make_site
+from support.learner_workspace import NAME, REFERENCE, ROOT
+
+EXERCISE = read_exercise(ROOT / "assignments" / NAME)
+STEPS = [step.name for step in EXERCISE.steps]
+STUBS = (EXERCISE.folder / f"{NAME}.py").read_text(encoding="utf-8")
+# Checks a step with nothing of this repository but what is in the archive.
+ALONE = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+from autograder.site import in_page
+assert in_page.__file__.startswith(sys.argv[1])
+page = in_page.Page(f"{sys.argv[1]}/assignments/numpy_single_head")
+code = "import numpy as np\\ndef softmax(scores):\\n    print('<b>')\\n    return scores"
+answer = json.loads(page.answer(json.dumps({"cells": [["yours", code]], "step": "softmax"})))
+needless = {"click", "nbgrader", "pytest", "rich", "watchfiles"} & {*sys.modules}
+print(json.dumps([answer, sorted(needless)]))
+"""
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> Path:
+    """A folder with parts in which nothing is."""
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for name in PARTS:
+        (folder / name).write_text('{"packages": {"numpy": {}, "pandas": {}}}', encoding="utf-8")
+    return folder
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_a_check_needs_no_more_of_the_kit_than_is_in_the_archive(
+    parts: Path, tmp_path: Path
+) -> None:
+    make_site([EXERCISE], parts, tmp_path / "site")
+    kit = tmp_path / "kit"
+    with zipfile.ZipFile(tmp_path / "site" / "kit.zip") as archive:
+        archive.extractall(kit)
+    assert not list(kit.rglob("solution.py")) and not list(kit.rglob("misconceptions.py"))
+    command = [sys.executable, "-c", ALONE, str(kit)]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8")
+    assert run.returncode == 0, run.stderr
+    answer, needless = json.loads(run.stdout)
+    assert needless == []
+    assert not answer["passes"] and "softmax: 0 of 8 public checks pass." in answer["html"]
+    assert answer["printed"].startswith("<b>") and "<b>" not in answer["html"]
+
+
+def test_the_same_files_give_the_same_site_and_every_file_is_kept_offline(
+    parts: Path, tmp_path: Path
+) -> None:
+    for name in ("one", "two"):
+        make_site([EXERCISE], parts, tmp_path / name)
+    files = files_of(tmp_path / "one")
+    assert files == files_of(tmp_path / "two")
+    service = files["service.js"].decode()
+    assert all(json.dumps(name) in service for name in files if name != "service.js")
+    assert json.loads(files["pyodide/pyodide-lock.json"]) == {"packages": {"numpy": {}}}
+
+
+class Page(HTMLParser):
+    """The scripts, addresses and places of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.scripts: list[dict[str, str | None]] = []
+        self.addresses: list[str] = []
+        self.steps: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        facts = dict(attrs)
+        if tag == "script":
+            self.scripts.append(facts)
+        if facts.get("class") == "step":
+            self.steps.append(str(facts["id"]))
+        self.addresses += [str(facts[name]) for name in ("src", "href") if name in facts]
+
+
+def test_a_page_has_an_editor_for_each_step_and_leads_nowhere_else(
+    parts: Path, tmp_path: Path
+) -> None:
+    make_site([EXERCISE], parts, tmp_path / "site")
+    for name in ("index.html", f"{NAME}.html"):
+        page = Page((tmp_path / "site" / name).read_text(encoding="utf-8"))
+        assert all("src" in each or each["type"] == "application/json" for each in page.scripts)
+        assert not [each for each in page.addresses if "//" in each or each.startswith("/")]
+    assert page.steps == STEPS
+
+
+def test_pytorch_and_a_folder_with_something_in_it_are_refused(parts: Path, tmp_path: Path) -> None:
+    torch = read_exercise(ROOT / "assignments" / "torch_single_head")
+    with pytest.raises(KitError, match="needs torch, and no browser has it"):
+        make_site([EXERCISE, torch], parts, tmp_path / "site")
+    assert not (tmp_path / "site").exists()
+    with pytest.raises(KitError, match="there is something in the folder"):
+        make_site([EXERCISE], parts, parts)
+
+
+def test_the_pieces_of_a_script_are_the_script() -> None:
+    pieces = ScriptPieces.of(STUBS, STEPS)
+    parts = [text for name in STEPS for text in (pieces.above[name], pieces.code[name])]
+    assert "\n".join([*parts, pieces.below]) == STUBS
+    assert pieces.own_code(pieces) == pieces.code
+
+
+def test_what_a_learner_added_above_a_step_comes_along_and_prose_of_ours_does_not() -> None:
+    given = ScriptPieces.of(STUBS, STEPS)
+    own = ScriptPieces.of(STUBS.replace("def scale", "ROOT = 0.5\n\n\ndef scale"), STEPS)
+    assert own.own_code(given)["scale_scores"].startswith("# ")
+    assert "ROOT = 0.5\n\n\ndef scale_scores" in own.own_code(given)["scale_scores"]
+    assert own.own_code(given)["softmax"] == given.code["softmax"]
+    twice = ScriptPieces.of(f"{STUBS}\n\ndef softmax(scores):\n    return 2\n", STEPS)
+    assert twice.code["softmax"] == "def softmax(scores):\n    return 2"
+    assert set(ScriptPieces.of(REFERENCE, STEPS).code) == set(STEPS)

@@ -1,0 +1,80 @@
+"""Whole hand-ins, right and wrong, for two ways of checking that have to say the same."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections import Counter
+from collections.abc import Iterator
+
+from autograder.checks.known_mistake import Misconception
+from autograder.checks.reference import read_reference
+from support.learner_workspace import NAME, ROOT
+from support.nameless_mistakes import SHARPER, written
+
+RIGHT = ("correct_compact_class", "correct_einsum", "correct_loops", "correct_minus_infinity")
+OF_EACH_STEP = 2  # known mistakes
+
+# What ends otherwise than with a wrong result.
+ENDINGS = {
+    "endless loop": "while True:\n    pass",
+    "endless loop that catches all": (
+        "while True:\n    try:\n        scores = scores + 1\n    except:\n        pass"
+    ),
+    "calls itself": "return softmax(scores)",
+    "exits": "exit()",
+    "ends Python": "import os\nos._exit(3)",
+    "asks": 'return scores * int(input("how many? "))',
+    "prints": 'print("scores", scores.shape)\nreturn scores',
+    "prints without end": 'while True:\n    print("x" * 1000)',
+    "fails in a library": "return np.linalg.inv(scores[0, 0])",
+    "fails in a module of Python": "import statistics\nreturn statistics.mean('abc')",
+    "imports what is not there": "import pandas\nreturn pandas",
+    "does not exist": "return scores.soft_max()",
+    "raises nothing of ours": "raise KeyboardInterrupt",
+    "wants much memory": "return [np.zeros((8_000, 8_000)) for _ in range(40)]",
+    "wants more memory than there is": "return np.zeros((200_000, 200_000)) + scores.sum()",
+    "overflows": "powers = np.exp(scores)\nreturn powers / powers.sum(-1, keepdims=True)",
+}
+# What stands below the right steps.
+BELOW = {
+    "fails at the top": "print('here')\nnumbers = [1, 2][3]",
+    "exits at the top": "import sys\nsys.exit('done')",
+}
+
+
+def hand_ins() -> Iterator[tuple[str, str]]:
+    """Give each hand-in as a name and the text of a file."""
+    yield "the reference", written(NAME)
+    yield "nothing", (ROOT / "assignments" / NAME / f"{NAME}.py").read_text(encoding="utf-8")
+    for each in RIGHT:
+        file = ROOT / "tests" / "sample_class" / NAME / f"{each}.py"
+        yield each, written(NAME) + "\n\n" + file.read_text(encoding="utf-8")
+    yield "a mistake without a name", written(NAME, compute_attention_weights=SHARPER)
+    for known in known_mistakes():
+        yield known.name, written(NAME, **{known.step: _source(known)})
+    for name, body in ENDINGS.items():
+        text = "def softmax(scores):\n" + textwrap.indent(body, "    ")
+        yield name, written(NAME, softmax=text)
+    yield "is no Python", written(NAME, softmax="def softmax(scores)\n    return scores")
+    for name, code in BELOW.items():
+        yield name, f"{written(NAME)}\n\n{code}\n"
+
+
+def known_mistakes() -> Iterator[Misconception]:
+    """Give a few known mistakes of each step: those that are functions of NumPy alone."""
+    given = Counter[str]()
+    for known in read_reference(ROOT / "solutions" / NAME).misconceptions:
+        alone = (
+            inspect.isfunction(known.wrong) and not inspect.getclosurevars(known.wrong).nonlocals
+        )
+        if alone and {*inspect.getclosurevars(known.wrong).globals} <= {"np", "solution"}:
+            given[known.step] += 1
+            if given[known.step] <= OF_EACH_STEP:
+                yield known
+
+
+def _source(known: Misconception) -> str:
+    """Return the code of a known mistake, as a learner would have written it."""
+    text = textwrap.dedent(inspect.getsource(known.wrong)).replace("solution.", "")
+    return text.replace(f"def {known.wrong.__name__}(", f"def {known.step}(")
