@@ -11,7 +11,7 @@ from autograder.errors import KitError
 from autograder.learning.runner.checking import Checking
 from autograder.learning.runner.results import Checkup, StepRun
 from autograder.learning.runner.same_process import SameProcess
-from autograder.learning.step_pictures import picture_of_run
+from autograder.learning.runner.step_pictures import picture_of_run
 from autograder.model.exercise import Step, read_exercise
 from autograder.model.shipped import handed_out
 from autograder.notebook.card import Card

@@ -66,7 +66,7 @@ def test_a_check_needs_no_more_of_the_kit_than_is_in_the_archive(
     assert run.returncode == 0, run.stderr
     answer, needless = json.loads(run.stdout)
     assert needless == []
-    assert not answer["passes"] and "softmax: 0 of 8 public checks pass." in answer["html"]
+    assert not answer["passes"] and "softmax: 0 of 9 checks pass." in answer["html"]
     assert answer["printed"].startswith("<b>") and "<b>" not in answer["html"]
 
 

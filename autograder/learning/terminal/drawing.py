@@ -9,7 +9,7 @@ from rich.text import Text
 
 from autograder.heatmaps import save, terminal_panels
 from autograder.learning.runner.results import CheckRun, StepRun
-from autograder.learning.step_pictures import chosen, input_panels, own_result, pictures
+from autograder.learning.runner.step_pictures import chosen, input_panels, own_result, pictures
 
 
 def drawn(run: StepRun) -> tuple[RenderableType, ...]:
@@ -27,8 +27,9 @@ def drawn(run: StepRun) -> tuple[RenderableType, ...]:
         name = f"{picture.name}: " if len(check.arrays) > 1 else ""
         pieces += [Text()] * bool(number)
         pieces += [Text(f"{name}{picture.words}")]
-        # The row of one token stands by itself: it fits the smallest screen.
-        pieces += [terminal_panels(panels) for panels in (picture.row, picture.panels) if panels]
+        if picture.row:  # by itself, since it fits the smallest screen
+            pieces += [terminal_panels(picture.row), Text()]
+        pieces += [terminal_panels(picture.panels)] if picture.panels else []
     return (*pieces, *_inputs(check))
 
 
