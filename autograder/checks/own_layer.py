@@ -190,11 +190,19 @@ def around(layer: StepVerdict, step: str) -> StepVerdict:
 
     layer: the verdict on it with the student's own steps.
     """
-    look = (
-        f"With another `{step}` in its place, your layer is right. Yet yours is right as well when "
-        "it gets, outside of your layer, what a right layer passes to it. So look around its call: "
-        "is there a `with` block, a decorator or a setting that changes what it does?"
-    )
+    found = layer.failing.finding if layer.failing else None
+    if found and found.outcome is Outcome.RAISED:
+        look = (
+            f"With another `{step}` in its place, your layer is right. With the same numbers alone, "
+            "yours raises nothing. How do its inputs differ in the layer: in their dtype, or in "
+            "how their numbers lie in memory?"
+        )
+    else:
+        look = (
+            f"With another `{step}` in its place, your layer is right. Yet yours is right as well "
+            "when it gets, outside of your layer, what a right layer passes to it. So look around "
+            "its call: is there a `with` block, a decorator or a setting that changes what it does?"
+        )
 
     def told(finding: Finding) -> Finding:
         return replace(finding, look=f"{finding.look} {look}".strip(), cause=True)

@@ -145,7 +145,9 @@ def followed_row(
 
 def _bars(row: np.ndarray, title: str, names: Sequence[str]) -> Panel:
     column = panel(row[:, None], title=title, axes=("", ""))
-    return replace(column, labels=(tuple(names), ("",)), bars=True)
+    # A share of 0.63 is 63 percent of a whole bar.
+    bound = 1.0 if ((row >= 0) & (row <= 1)).all() else column.bound
+    return replace(column, labels=(tuple(names), ("",)), bars=True, bound=bound)
 
 
 def _named_places(rows: np.ndarray, letters: Sequence[str]) -> list[tuple[tuple[int, ...], str]]:

@@ -166,7 +166,7 @@ def report(error: BaseException) -> ExceptionReport:
 
 
 def _is_installed(file: str) -> bool:
-    return "-packages" in file or file.startswith(_PYTHON)
+    return "-packages" in file or file.endswith(".pyx") or file.startswith(_PYTHON)
 
 
 def _file(frame: FrameType) -> str:

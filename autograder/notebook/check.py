@@ -23,7 +23,6 @@ from autograder.judging.inprocess import InProcess
 from autograder.judging.layer_blame import LayerBlame
 from autograder.judging.preserved_state import undisturbed
 from autograder.learning.own_work import beyond_a_step
-from autograder.learning.step_lesson import asked_after
 from autograder.model.exercise import MANIFEST, Exercise, find_exercise, read_exercise
 from autograder.model.request import Respondent
 from autograder.model.shipped import shipped
@@ -93,11 +92,7 @@ class Check:
         remark = self.code.absent_in_class(name, step) if run_since else SAME_CODE.format(name)
         passes, finding = report.verdict.passes, report.verdict.finding
         remarks = (remark, beyond_a_step(self.exercise) if passes else "")
-        report = replace(
-            report,
-            remarks=tuple(filter(None, remarks)),
-            asked=asked_after(self.exercise, name) if passes else None,
-        )
+        report = replace(report, remarks=tuple(filter(None, remarks)))
         does = done_by(name, self.examples) if passes else ()
         mistake = finding.misconception if finding else None
         self.record.note(name, mistake, passes=passes, does=does)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from autograder.building.folded_answer import FoldedAnswer
 from autograder.heatmaps.picture import Picture, picture_of
 from autograder.judging.asking import ask_examples, public_checks
 from autograder.judging.examples import Example
@@ -26,16 +25,14 @@ from autograder.reports.finding import step_text
 class StepReport:
     """The verdict on one step by its public checks, and a picture of its result.
 
-    of: how many public checks there are; some are asked only once the others pass. asked: the
-    question for who has written the step, None where there is none. remarks: sentences about the
-    code that was checked, and about who else checks it.
+    of: how many public checks there are; some are asked only once the others pass. remarks:
+    sentences about the code that was checked, and about who else checks it.
     """
 
     step: Step
     verdict: StepVerdict
     picture: Picture
     of: int
-    asked: FoldedAnswer | None = None
     remarks: tuple[str, ...] = ()
 
     @property
@@ -46,18 +43,15 @@ class StepReport:
 
     @property
     def card(self) -> Card:
-        """The whole report as a person reads it."""
-        passes, asked = self.verdict.passes, self.asked
+        """The whole report as a person reads it; the cell below asks the lesson's question."""
         return Card(
             headline=self.headline,
             step=step_text(self.verdict),
             later=self.of - len(self.verdict.checks),
             caption=self.picture.caption,
             panels=self.picture.panels,
-            hints=() if passes else self.step.hints,
+            hints=() if self.verdict.passes else self.step.hints,
             similar=self.step.similar,
-            question=asked.question if passes and asked else "",
-            answer=asked.answer if passes and asked else "",
             foot=" ".join(self.remarks),
         )
 

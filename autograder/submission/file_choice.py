@@ -118,7 +118,8 @@ def _remarks(
     if len(paths) == 1 and code.file.stem.lower() != exercise.name:
         expected = f"{exercise.name}{'.ipynb' if is_notebook(code.file) else '.py'}"
         remarks.append(
-            f"{name} was read; there is no {expected}. Keep the name {expected} when you hand in."
+            f"{name} was read; there is no {expected} with work in it. Keep the name {expected} "
+            "when you hand in."
         )
     return remarks
 

@@ -164,6 +164,9 @@ def test_any_mask_is_applied(student, draw):
     mask = causal_mask(draw)
     mask[0, -1], mask[-1, 0] = 1.0, 0.0
     student(draw("B S S"), mask).agrees()
+    # What is made of the smallest or the largest score need not be very negative.
+    student(1 + np.abs(draw("B S S")), mask).agrees()
+    student(-1 - np.abs(draw("B S S")), mask).agrees()
 
 
 test_attention_weight_values = steps.attention_weight_values(PUBLIC, SIZES)

@@ -28,6 +28,7 @@ IN_NUMPY = {
     "x.sum(axis=-1, keepdim=True)": "NumPy calls it `keepdims`",
     "x.transpose(1, 2)": "`transpose` takes the new order of all axes",
     "np.ones(3, 3)": "A shape is one tuple",
+    "np.random.default_rng(0).normal(0, 0.02, 3, 3)": "This call gives `normal` more values",
     "x / 4 ^ 2": "a power is written `**`",
     "1 if x == 0 else 2": "`where` chooses number by number",
     "1 if x else 2": "Whether `x` was given at all is asked by `is None`",

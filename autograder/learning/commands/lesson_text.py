@@ -48,13 +48,16 @@ def lesson_lines(lesson: Lesson, *, answers: bool = False) -> tuple[RenderableTy
     return tuple(Markdown(plain(part, answers=answers), code_theme="bw") for part in parts if part)
 
 
-def answer_lines(lesson: Lesson, *, after: bool = False) -> tuple[RenderableType, ...]:
+def answer_lines(
+    lesson: Lesson, *, after: bool = False, written: bool = True
+) -> tuple[RenderableType, ...]:
     """Return the questions of a step with their answers; `after`: the one for who has written it.
 
-    That question stands on the screen already.
+    That question stands on the screen already. Before a step is `written`, it is not answered.
     """
     asked = folded_answers(f"{lesson.above}\n\n{lesson.below}")
-    found = [each for each in asked if each.when in ((AFTER,) if after else ASKS)]
+    kinds = (AFTER,) if after else ASKS if written else ASKS[:1]
+    found = [each for each in asked if each.when in kinds]
     texts = [
         each.answer if after else f"**{each.when}** {each.question}\n\n{each.answer}"
         for each in found

@@ -243,7 +243,9 @@ class Watch:
         lesson = self._lesson(self.view.passed or self.view.step.name)
         if lesson:
             whole = f"attn read {lesson.step} --answers"
-            lines = answer_lines(lesson, after=bool(self.view.asked))
+            at = self.view.at
+            written = at is None or at.verdict.is_done
+            lines = answer_lines(lesson, after=bool(self.view.asked), written=written)
             self.view = self.view.showing(*lines, whole=whole)
 
     def _lesson(self, step: str) -> Lesson | None:

@@ -16,6 +16,7 @@ from autograder.model.exercise import Exercise, Step
 from autograder.model.verdict import (
     CheckVerdict,
     Finding,
+    Outcome,
     StepVerdict,
     finding_facts,
     read_check,
@@ -106,7 +107,10 @@ class StepRun:
 
     @property
     def token(self) -> str:
-        """What is wrong of the token that the text follows, "" if nothing is."""
+        """What is wrong of the token that the text follows, where numbers are what is wrong."""
+        told = self.verdict.finding
+        if told is None or told.outcome is not Outcome.WRONG_VALUES:
+            return ""
         return next((check.token for check in self.checks if check.token), "")
 
     @property
