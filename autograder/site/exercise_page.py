@@ -9,10 +9,13 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape, unescape
 
-from autograder.building.guide import STUB
+from autograder.building.guide import STUB, markdown_html
+from autograder.learning.step_lesson import asked_after
 from autograder.model.exercise import Exercise
+from autograder.reports.finish import needed_steps
 from autograder.site.script_pieces import ScriptPieces
 
 POLICY = (
@@ -21,6 +24,12 @@ POLICY = (
     "form-action 'none'"
 )
 KEYS = "In an editor, Ctrl+Enter checks the step, and Escape and then Tab leaves the editor."
+READS = (
+    "Your layer gets the sentence with the numbers and the matrices that you followed by hand: "
+    "where does each word look? Then it takes the place of the attention in a small language "
+    "model, which has learned plays by Shakespeare, one character after the other. Every character "
+    "that you read there went through your code. It takes up to a minute."
+)
 _STYLE = re.compile(r"<style>\n(.*?)</style>", re.DOTALL)
 _MAIN = re.compile(r"<main>\n(.*)</main>", re.DOTALL)
 
@@ -42,13 +51,18 @@ class ExercisePage:
     def html(self) -> str:
         """Return the page."""
         exercise, main = self.exercise, _MAIN.search(self.guide)
-        lesson = STUB.sub(self._step, main[1]) if main else ""
+        lesson = main[1] if main else ""
+        for question in self._after.values():  # it is asked below the step, once that passes
+            lesson = lesson.replace(question, "")
+        lesson = STUB.sub(self._step, lesson)
         facts = {
             "exercise": exercise.name,
             "below": self.script.below,
+            "finale": _reading_cells(exercise),
             "steps": [
                 {
                     "name": step.name,
+                    "needed": step in needed_steps(exercise),
                     "above": self.script.above[step.name],
                     "hints": step.hints,
                     "similar": step.similar.strip(),
@@ -69,8 +83,16 @@ class ExercisePage:
             '<header><span id="count"></span> <button id="save">Save as .py</button> '
             '<label>Load a .py <input id="load" type="file" accept=".py"></label> '
             '<span id="python" role="status"></span> <span id="kept" role="status"></span></header>'
-            f'\n<main>\n<p class="keys">{KEYS}</p>\n{lesson}</main>\n</body>\n</html>\n'
+            f'\n<main>\n<p class="keys">{KEYS}</p>\n{lesson}{_finale(exercise)}</main>\n'
+            "</body>\n</html>\n"
         )
+
+    @cached_property
+    def _after(self) -> dict[str, str]:
+        """The question for who has written a step, its answer folded, by the step's name."""
+        names = [step.name for step in self.exercise.steps]
+        asked = {name: asked_after(self.exercise, name) for name in names}
+        return {name: markdown_html(each.folded).strip() for name, each in asked.items() if each}
 
     def _step(self, stub: re.Match[str]) -> str:
         """Return what stands in the place of a stub: an editor, buttons, room for an answer."""
@@ -83,8 +105,37 @@ class ExercisePage:
             f'<section class="step" id="{escape(name)}" data-step="{escape(name)}">'
             f'<div class="editor"><pre><code>{stub["code"]}</code></pre></div>'
             f'<p>{buttons}</p><div class="answer" aria-live="polite"></div>'
+            '<div class="after" aria-live="polite"><div hidden>'
+            f"{self._after.get(name, '')}</div></div>"
             '<div class="hints" aria-live="polite"></div></section>'
         )
+
+
+def _reading_cells(exercise: Exercise) -> list[str]:
+    """Return the cells at the end of the notebook in which the layer reads a sentence, if any."""
+    notebook = json.loads((exercise.folder / f"{exercise.name}.ipynb").read_text(encoding="utf-8"))
+    code = ["".join(each["source"]) for each in notebook["cells"] if each["cell_type"] == "code"]
+    last = code.index(f"check({exercise.steps[-1].name})")
+    shown = [number for number, text in enumerate(code) if "show_example(" in text]
+    return code[last + 1 : shown[-1] + 1] if shown else []
+
+
+def _finale(exercise: Exercise) -> str:
+    """Return what there is at the end for whoever has written all that is needed."""
+    if not exercise.speaker:
+        return ""
+    reading = "".join(
+        f"<li>{escape(each.title)}. {escape(each.source)}. {escape(each.why)}</li>"
+        for each in exercise.closing.reading
+    )
+    return (
+        '<section id="finale"><h2>Your layer reads a sentence, and speaks</h2>\n'
+        f"<p>{READS}</p>\n<p><button disabled>Let it read and speak</button> "
+        "<span>When every step passes, this button works.</span></p>\n"
+        '<div class="shown" aria-live="polite"></div>\n'
+        f'<div class="built" hidden><h2>What you have built</h2><p>{escape(exercise.closing.built)}'
+        f"</p><p>To read:</p><ul>{reading}</ul></div></section>\n"
+    )
 
 
 def start_page(exercises: dict[str, str], style: str = "page.css") -> str:

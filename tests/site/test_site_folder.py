@@ -29,7 +29,7 @@ from autograder.site import in_page
 assert in_page.__file__.startswith(sys.argv[1])
 page = in_page.Page(f"{sys.argv[1]}/assignments/numpy_single_head")
 code = "import numpy as np\\ndef softmax(scores):\\n    print('<b>')\\n    return scores"
-answer = json.loads(page.answer(json.dumps({"cells": [["yours", code]], "step": "softmax"})))
+answer = json.loads(page.answer(json.dumps({"cells": [["yours", code]], "step": "softmax"}), print))
 needless = {"click", "nbgrader", "pytest", "rich", "watchfiles"} & {*sys.modules}
 print(json.dumps([answer, sorted(needless)]))
 """
@@ -66,7 +66,7 @@ def test_a_check_needs_no_more_of_the_kit_than_is_in_the_archive(
     assert run.returncode == 0, run.stderr
     answer, needless = json.loads(run.stdout)
     assert needless == []
-    assert not answer["passes"] and "softmax: 0 of 8 public checks pass." in answer["html"]
+    assert not answer["passes"] and "softmax: 0 of 9 checks pass." in answer["html"]
     assert answer["printed"].startswith("<b>") and "<b>" not in answer["html"]
 
 

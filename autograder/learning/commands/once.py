@@ -181,7 +181,7 @@ def show_step(
     session = open_session(folder, say)
     exercise, step = session.step(words)
     with Child(exercise) as child:
-        from autograder.learning.step_pictures import chosen
+        from autograder.learning.runner.step_pictures import chosen
         from autograder.learning.terminal.drawing import draw_file, drawn
 
         (run,) = check_work(exercise, (step,), child=child).steps

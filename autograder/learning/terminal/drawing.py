@@ -9,7 +9,7 @@ from rich.text import Text
 
 from autograder.heatmaps import save, terminal_panels
 from autograder.learning.runner.results import CheckRun, StepRun
-from autograder.learning.step_pictures import chosen, input_panels, own_result, pictures
+from autograder.learning.runner.step_pictures import chosen, input_panels, own_result, pictures
 
 
 def drawn(run: StepRun) -> tuple[RenderableType, ...]:
