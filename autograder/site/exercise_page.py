@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape, unescape
@@ -24,29 +25,37 @@ POLICY = (
     "form-action 'none'"
 )
 KEYS = "In an editor, Ctrl+Enter checks the step, and Escape and then Tab leaves the editor."
+TITLE = "Build attention step by step"
+NOTHING_TO_INSTALL = (
+    "Open an exercise, write, and check: there is nothing to install. What you write stays in this "
+    "browser, and these pages send nothing to anybody."
+)
+NOT_GRADED = "Nothing is graded here."
+HANDED_IN = (
+    "Nothing is graded here: save your code as .py, and hand that file in as your course says. "
+    "Grades come from there, never from these pages."
+)
+NO_SCRIPT = "Here is nothing but the lesson, since this browser runs no scripts."
+LICENSES = "licenses.txt"
+LICENSED = "The licenses of what these pages are made of"
+_END = "</body>\n</html>\n"
 READS = (
     "Your layer gets the sentence with the numbers and the matrices that you followed by hand: "
     "where does each word look? Then it takes the place of the attention in a small language "
     "model, which has learned plays by Shakespeare, one character after the other. Every character "
     "that you read there went through your code. It takes up to a minute."
 )
-_STYLE = re.compile(r"<style>\n(.*?)</style>", re.DOTALL)
 _MAIN = re.compile(r"<main>\n(.*)</main>", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class ExercisePage:
-    """An exercise as a page shows it: its guide, and its script in pieces."""
+    """An exercise as a page shows it: its guide, its script in pieces, the name of a course."""
 
     exercise: Exercise
     guide: str
     script: ScriptPieces
-
-    @property
-    def style(self) -> str:
-        """The style of the guide, which the page shares."""
-        found = _STYLE.search(self.guide)
-        return found[1] if found else ""
+    course: str = ""
 
     def html(self) -> str:
         """Return the page."""
@@ -71,20 +80,18 @@ class ExercisePage:
             ],
         }
         data = json.dumps(facts).replace("</", "<\\/")  # it cannot end the element
+        course = f"<span>{escape(self.course)}</span> " if self.course else ""
         return (
-            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            '<meta name="color-scheme" content="light dark">\n'
-            f"<title>{escape(exercise.title)}</title>\n"
-            '<link rel="stylesheet" href="page.css">\n'
+            f"{_head(exercise.title)}"
             f'<script type="application/json" id="facts">{data}</script>\n'
             '<script type="module" src="page.js"></script>\n</head>\n<body>\n'
-            '<header><span id="count"></span> <button id="save">Save as .py</button> '
+            f'<header>{course}<a href="./">All exercises</a> <span id="count"></span> '
+            '<button id="save">Save as .py</button> '
             '<label>Load a .py <input id="load" type="file" accept=".py"></label> '
             '<span id="python" role="status"></span> <span id="kept" role="status"></span></header>'
-            f'\n<main>\n<p class="keys">{KEYS}</p>\n{lesson}{_finale(exercise)}</main>\n'
-            "</body>\n</html>\n"
+            f"\n<main>\n<noscript><p>{NO_SCRIPT}</p></noscript>\n"
+            f'<p class="keys">{HANDED_IN if self.course else NOT_GRADED} {KEYS}</p>\n'
+            f"{lesson}{_finale(exercise)}</main>\n{_END}"
         )
 
     @cached_property
@@ -138,19 +145,57 @@ def _finale(exercise: Exercise) -> str:
     )
 
 
-def start_page(exercises: dict[str, str], style: str = "page.css") -> str:
-    """Return the page that leads to every exercise, given by the title of each page's name."""
-    links = "".join(
-        f'<li><a href="{escape(name)}.html">{escape(title)}</a></li>\n'
-        for name, title in exercises.items()
+def start_page(
+    exercises: Sequence[Exercise], course: str, wheel: str, downloads: Mapping[str, str]
+) -> str:
+    """Return the page that leads to every exercise.
+
+    course: its name, or "". wheel: the file name of the kit, or "". downloads: the address of each
+    notebook, and of the kit, by name.
+    """
+    here = "".join(
+        f'<li><a href="{each.name}.html">{escape(each.title)}</a><br>{_size(each)}</li>\n'
+        for each in exercises
+        if each.name not in downloads
     )
+    elsewhere = "".join(
+        f'<li><a href="{downloads[each.name]}" download>{escape(each.title)}</a>'
+        f"<br>{_size(each)}</li>\n"
+        for each in exercises
+        if each.name in downloads
+    )
+    parts = [
+        f"<h1>{TITLE}</h1>",
+        f"<p>{NOTHING_TO_INSTALL} {HANDED_IN if course else NOT_GRADED}</p>",
+        f'<ul class="exercises">\n{here}</ul>' if here else "",
+    ]
+    if elsewhere:
+        kit = f'<a href="{downloads[wheel]}" download>the kit</a>'
+        parts += [
+            "<h2>In JupyterLab, with PyTorch</h2>",
+            f"<p>No browser has PyTorch. So these exercises are notebooks to download, with {kit} "
+            "beside them: save both into one folder, and open the notebook there. It needs Python "
+            "3.11 or newer, and PyTorch (<code>%pip install torch</code>). The first cell of each "
+            "installs the kit with this line:</p>",
+            f"<pre><code>%pip install --quiet ./{escape(wheel)}</code></pre>",
+            f'<ul class="exercises">\n{elsewhere}</ul>',
+        ]
+    parts.append(f'<p class="keys"><a href="{LICENSES}">{LICENSED}</a></p>')
+    name = f"<header>{escape(course)}</header>\n" if course else ""
+    body = "\n".join(filter(None, parts))
+    return f"{_head(course or TITLE)}</head>\n<body>\n{name}<main>\n{body}\n</main>\n{_END}"
+
+
+def _size(exercise: Exercise) -> str:
+    optional = "optional: " * exercise.optional
+    return f"{optional}{len(exercise.steps)} steps, about {exercise.minutes} minutes"
+
+
+def _head(title: str) -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        f'<title>Build attention step by step</title>\n<link rel="stylesheet" href="{style}">\n'
-        "</head>\n<body>\n<main>\n<h1>Build attention step by step</h1>\n"
-        "<p>Nothing to install: what you write stays in this browser, and nothing is graded.</p>\n"
-        f"<ul>\n{links}</ul>\n</main>\n</body>\n</html>\n"
+        f'<title>{escape(title)}</title>\n<link rel="stylesheet" href="page.css">\n'
     )
