@@ -87,7 +87,7 @@ class ExercisePage:
             '<script type="module" src="page.js"></script>\n</head>\n<body>\n'
             f'<header>{course}<a href="./">All exercises</a> <span id="count"></span> '
             '<button id="save">Save as .py</button> '
-            '<label>Load a .py <input id="load" type="file" accept=".py"></label> '
+            '<label class="file">Load a .py <input id="load" type="file" accept=".py"></label> '
             '<span id="python" role="status"></span> <span id="kept" role="status"></span></header>'
             f"\n<main>\n<noscript><p>{NO_SCRIPT}</p></noscript>\n"
             f'<p class="keys">{HANDED_IN if self.course else NOT_GRADED} {KEYS}</p>\n'

@@ -234,7 +234,10 @@ async function load({ target }) {
 function count() {
   const done = steps.filter(({ name }) => state.passed[name]).length;
   document.getElementById("count").textContent = `${done} of ${steps.length} steps pass`;
-  for (const { name } of steps) place(name, "after div").hidden = !state.passed[name];
+  for (const { name } of steps) {
+    place(name, "after div").hidden = !state.passed[name];
+    document.querySelector(`nav a[href="#${name}"]`)?.classList.toggle("done", !!state.passed[name]);
+  }
   if (!LAST) return;
   const all = steps.every(({ name, needed }) => !needed || state.passed[name]);
   LAST.querySelector("button").disabled = !all;
