@@ -22,7 +22,7 @@ STUB = re.compile(r'<pre id="(?P<step>\w+)"><code>(?P<code>.*?)</code></pre>', r
 _PICTURE = "data:image/svg+xml;base64,"
 _PLACE = "\ue000{}\ue001"  # of private use, so no text has them
 _PLACES = re.compile(r"\ue000(\d+)\ue001")
-_STYLE = """\
+GUIDE_STYLE = """\
 :root { --text: #1c2126; --soft: #525b66; --ground: #ffffff; --line: #d4d9df; --code: #f4f6f8; }
 @media screen and (prefers-color-scheme: dark) {
   :root { --text: #e7eaee; --soft: #aab3bd; --ground: #14171a; --line: #3a424a; --code: #1f252b; }
@@ -58,7 +58,7 @@ def render_guide(exercise: Exercise, cells: tuple[Cell, ...]) -> str:
         '<meta name="color-scheme" content="light dark">\n'
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; img-src data:; '
         "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n"
-        f"<title>{escape(exercise.title)}</title>\n<style>\n{_STYLE}</style>\n</head>\n<body>\n"
+        f"<title>{escape(exercise.title)}</title>\n<style>\n{GUIDE_STYLE}</style>\n</head>\n<body>\n"
         f"<main>\n<nav>{links}</nav>\n{body}\n</main>\n</body>\n</html>\n"
     )
 

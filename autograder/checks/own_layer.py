@@ -193,9 +193,9 @@ def around(layer: StepVerdict, step: str) -> StepVerdict:
     found = layer.failing.finding if layer.failing else None
     if found and found.outcome is Outcome.RAISED:
         look = (
-            f"With another `{step}` in its place, your layer is right. With the same numbers alone, "
-            "yours raises nothing. How do its inputs differ in the layer: in their dtype, or in "
-            "how their numbers lie in memory?"
+            f"With another `{step}` in its place, your layer is right. With the same numbers, "
+            "yours alone raises nothing. How do its inputs differ in the layer: in their dtype, or "
+            "in how their numbers lie in memory?"
         )
     else:
         look = (

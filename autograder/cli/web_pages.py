@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -11,29 +12,38 @@ from autograder.cli.kit import FOLDER, example, out
 
 @click.command(epilog=example("attn site my-site"))
 @click.argument("directory", type=FOLDER)
-@click.option("--exercise", "names", multiple=True, help="Which exercises [default: all in NumPy].")
-def site(directory: Path, names: tuple[str, ...]) -> None:
+@click.option("--exercise", "names", multiple=True, help="Which exercises [default: all].")
+@click.option("--course-name", default="", help="Whose pages these are: stands on each of them.")
+@click.option("--wheel", type=FOLDER, help="The kit's wheel to download [default: build it].")
+def site(directory: Path, names: tuple[str, ...], course_name: str, wheel: Path | None) -> None:
     """Make a folder of web pages in which the exercises run: Python is in the browser.
 
-    Any static host can serve it. Nothing is graded there. Node and npm are needed once, to fetch
-    Python for browsers and an editor.
+    Any static host can serve it. Nothing is graded there. Exercises with PyTorch are notebooks to
+    download. Node and npm are needed once, to fetch Python for browsers and an editor.
     """
     from autograder.model.exercise import find_exercise, read_exercise
     from autograder.model.shipped import shipped
+    from autograder.releasing.wheel import build_wheel, read_wheel
     from autograder.site.parts import fetch_parts, missing_parts, parts_folder
-    from autograder.site.site_folder import make_site
+    from autograder.site.site_folder import SiteOptions, make_site
 
     if names:
         exercises = [find_exercise(name, shipped()) for name in names]
     else:
-        every = map(
-            read_exercise, sorted(path.parent for path in shipped().glob("*/exercise.toml"))
+        folders = sorted(path.parent for path in shipped().glob("*/exercise.toml"))
+        exercises = sorted(
+            map(read_exercise, folders), key=lambda each: (each.optional, each.difficulty)
         )
-        exercises = [each for each in every if each.library == "numpy"]
     parts = parts_folder()
     if missing_parts(parts):
         out().print("fetching Python for browsers, NumPy and an editor: npm, PyPI (110 MB) …")
         fetch_parts(parts)
-    size = make_site(exercises, parts, directory)
-    out().print(f"{directory}: {size / 1e6:.1f} MB, {', '.join(each.name for each in exercises)}")
+    options = SiteOptions(exercises, parts, course_name)
+    if more := options.to_download:
+        kit = read_wheel(wheel) if wheel else build_wheel([each.folder for each in more])
+        options = replace(options, wheel=kit)
+    size, apart = make_site(options, directory)
+    later = f", and {apart / 1e6:.1f} MB to download for PyTorch" if apart else ""
+    which = ", ".join(each.name for each in exercises)
+    out().print(f"{directory}: {size / 1e6:.1f} MB{later}, {which}", soft_wrap=True)
     out().print(f"Look at it: python -m http.server --directory {directory}", soft_wrap=True)

@@ -6,13 +6,13 @@ and they say so.
 
 from __future__ import annotations
 
-import sys
 import textwrap
 from collections.abc import Mapping
 
 from autograder.learning.step_lesson import asked_after
 from autograder.model.exercise import Exercise
 from autograder.notebook.kernel_record import KernelRecord
+from autograder.notebook.prose import display
 from autograder.reports.finding import html
 from autograder.reports.finish import Finish, FinishedStep, mistake_lines, needed_steps, took_words
 from autograder.reports.finish_page import finish_body
@@ -69,16 +69,11 @@ def waiting_words(exercise: Exercise, record: KernelRecord) -> str:
 
 def show_finish(finish: Finish) -> None:
     """Show the closing words under the cell, as HTML where a notebook can."""
-    text = finish_text(finish)
-    ipython = sys.modules.get("IPython")
-    if ipython is None or ipython.get_ipython() is None:
-        print(text)
-        return
     page = (
         f"<div style='max-width:52em'><strong>{html(finish.headline)}</strong>"
         f"{finish_body(finish, 'h4')}</div>"
     )
-    ipython.display.display({"text/plain": text, "text/html": page}, raw=True)
+    display(finish_text(finish), page)
 
 
 def finish_text(finish: Finish) -> str:

@@ -7,7 +7,6 @@ the learner's layer gives, and the comparison calls PyTorch.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -23,7 +22,7 @@ from autograder.judging.preserved_state import undisturbed
 from autograder.judging.time_limit import StillRunning
 from autograder.judging.value_words import shape_words
 from autograder.notebook.own_time import limited, running_words
-from autograder.notebook.prose import say
+from autograder.notebook.prose import display, say
 
 ROW_SUM_TOLERANCE = 1e-3
 SHOWN_TOLERANCE = 1e-3  # of numbers that are shown with two places
@@ -243,9 +242,4 @@ def _drawn(title: str, value: Any, tokens: Sequence[str]) -> Panel:
 
 
 def _display(panels: Sequence[Panel]) -> None:
-    text = "\n".join(text_lines(panels))
-    ipython = sys.modules.get("IPython")
-    if ipython is None or ipython.get_ipython() is None:
-        print(text)
-        return
-    ipython.display.display({"text/plain": text, "text/html": render_panels(panels)}, raw=True)
+    display("\n".join(text_lines(panels)), render_panels(panels))

@@ -7,20 +7,39 @@ from __future__ import annotations
 
 import sys
 import textwrap
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from autograder.reports.finding import html
 
 WIDTH = 72
 _STYLE = "margin:.3em 0;max-width:52em"
+_pages: list[Callable[[str], None]] = []  # who gets HTML, where there is a page and no notebook
+
+
+@contextmanager
+def shown_in_page(show: Callable[[str], None]) -> Iterator[None]:
+    """Hand what is displayed to `show`, as HTML."""
+    _pages.append(show)
+    try:
+        yield
+    finally:
+        _pages.pop()
+
+
+def display(text: str, page: str) -> None:
+    """Show `page`, which is HTML, where that can be shown, and elsewhere `text`."""
+    ipython = sys.modules.get("IPython")
+    if _pages:
+        _pages[-1](page)
+    elif ipython is None or ipython.get_ipython() is None:
+        print(text)
+    else:
+        ipython.display.display({"text/plain": text, "text/html": page}, raw=True)
 
 
 def say(*sentences: str) -> None:
     """Show sentences, each in a line or paragraph of its own, close to each other."""
     # A line of output may break anywhere, even within a number.
     text = "\n".join(textwrap.fill(each, WIDTH, break_long_words=False) for each in sentences)
-    ipython = sys.modules.get("IPython")
-    if ipython is None or ipython.get_ipython() is None:
-        print(text)
-        return
-    page = f"<div style='{_STYLE}'>{'<br>'.join(map(html, sentences))}</div>"
-    ipython.display.display({"text/plain": text, "text/html": page}, raw=True)
+    display(text, f"<div style='{_STYLE}'>{'<br>'.join(map(html, sentences))}</div>")

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from autograder.errors import KitError
+from autograder.language_model.mistake_costs import read_costs
+from autograder.language_model.words import loss_words, mistake_words
 from autograder.learning.runner.checking import Checking
+from autograder.learning.runner.hearing import hear
 from autograder.learning.runner.results import Checkup, StepRun
 from autograder.learning.runner.same_process import SameProcess
 from autograder.learning.runner.step_pictures import picture_of_run
 from autograder.model.exercise import Step, read_exercise
 from autograder.model.shipped import handed_out
 from autograder.notebook.card import Card
+from autograder.notebook.prose import shown_in_page
 from autograder.reports.finding import html, step_text
 from autograder.site.script_pieces import ScriptPieces
 from autograder.submission.file_text import plain_text
 from autograder.submission.reading import Submission
 
+TellPiece = Callable[[str], None]  # is given what is there already, as JSON
 Cells = Sequence[tuple[str, str]]  # the text of each, with what it is called in tracebacks
 
 
@@ -28,16 +33,40 @@ class Page:
 
     def __init__(self, folder: str) -> None:
         self._exercise = read_exercise(Path(folder))
-        self._jobs = SameProcess(self._exercise)
+        self._jobs = SameProcess(self._exercise, self._heard)
+        self._tell: TellPiece = lambda piece: None
         # The first use of everything takes longer, and nobody has to wait for it here.
         self._checkup([], self._exercise.steps[:1])
 
-    def answer(self, question: str) -> str:
-        """Answer a question, both as JSON: check a step of these cells, or cut a loaded file."""
-        asked = json.loads(question)
+    def answer(self, question: str, tell: TellPiece) -> str:
+        """Answer a question, both as JSON; `tell` is given pieces of the answer as they come.
+
+        It is to check a step of these cells, to end the exercise with them, or to cut a file.
+        """
+        asked, self._tell = json.loads(question), tell
         if "file" in asked:
             return json.dumps(self.loaded(asked["file"]))
+        if "met" in asked:
+            return json.dumps({"html": self.finale(asked["cells"], asked["met"])})
         return json.dumps(self.check(asked["cells"], asked["step"]))
+
+    def finale(self, cells: Cells, met: Iterable[str]) -> str:
+        """Run the last cells, let the model speak, and return what it says about loss and mistakes.
+
+        met: the names of the mistakes that checks found.
+        """
+        folder, speaker = self._exercise.folder, self._exercise.speaker
+        try:
+            with shown_in_page(lambda page: self._tell(json.dumps({"html": page}))):
+                loss = hear(self._checking(cells, ()), speaker, self._jobs, lambda text: None)
+        except KitError as error:
+            return f"<p>{html(error.fact)}</p>"
+        paragraphs = [(loss_words(loss),), *mistake_words(read_costs(folder), met)]
+        return "".join(f"<p>{'<br>'.join(map(html, lines))}</p>" for lines in paragraphs)
+
+    def _heard(self, message: Mapping[str, Any]) -> None:
+        if message["event"] == "spoke":
+            self._tell(json.dumps({"text": message["text"]}))
 
     def loaded(self, text: str) -> dict[str, str]:
         """Return the code for each editor that a file has."""
@@ -54,16 +83,20 @@ class Page:
         (run,) = checkup.steps
         return {
             "passes": run.verdict.is_done,
+            "mistake": run.verdict.finding.misconception if run.verdict.finding else None,
             "html": _card(run, checkup.remarks).html(),
             "printed": "".join((checkup.printed, *(check.printed for check in run.checks))),
         }
 
     def _checkup(self, cells: Cells, steps: Sequence[Step]) -> Checkup:
+        return self._checking(cells, steps).run(self._jobs)
+
+    def _checking(self, cells: Cells, steps: Sequence[Step]) -> Checking:
         file = self._exercise.folder / f"{self._exercise.name}.ipynb"
         code = tuple(text for _, text in cells)
         submission = Submission("you", self._exercise.name, code, file)
         names = tuple(name for name, _ in cells)
-        return Checking(self._exercise, submission, steps, names=names).run(self._jobs)
+        return Checking(self._exercise, submission, steps, names=names)
 
 
 def _card(run: StepRun, remarks: Sequence[str]) -> Card:

@@ -35,7 +35,15 @@ CARRIER_HASH = "02e9caba96234db3fa17a92e56163b3f7f2b8ca8227fa886b85c178d696483f6
 CARRIED_IN = "open_webui/frontend/pyodide"
 EDITOR = "editor.js"
 EDITOR_HASH = "1b5670b575ddd8b3ddaf9d35e0111813068249c40e3e760aff4de02a32f4e6c3"
-PARTS = {**PYODIDE_FILES, EDITOR: EDITOR_HASH, NUMPY: NUMPY_HASH}
+EDITOR_LICENSES = "editor-licenses.txt"
+EDITOR_LICENSES_HASH = "5649f9b6750a6947d4cce8556358e77733eef056c37719e47c8bd76971be8fe4"
+PARTS = {
+    **PYODIDE_FILES,
+    EDITOR: EDITOR_HASH,
+    EDITOR_LICENSES: EDITOR_LICENSES_HASH,
+    NUMPY: NUMPY_HASH,
+}
+NOT_BUNDLED = ("@esbuild", "@types", "esbuild", "pyodide", "ws")  # of what npm gets
 NPM = Path(__file__).with_name("npm")  # what npm is told to get, and what is bundled of it
 BUNDLE = ("--bundle", "--format=esm", "--minify", "--legal-comments=none")
 
@@ -70,6 +78,17 @@ def _out_of_npm(work: Path) -> Iterator[tuple[str, bytes]]:
     bundler = str(work / "node_modules" / ".bin" / "esbuild")
     _run((bundler, EDITOR, *BUNDLE, f"--outfile=bundled/{EDITOR}"), work, cure)
     yield EDITOR, (work / "bundled" / EDITOR).read_bytes()
+    yield EDITOR_LICENSES, _licenses(work / "node_modules").encode()
+
+
+def _licenses(modules: Path) -> str:
+    """Return the licenses of the packages that are in the editor, each below their names."""
+    names = dict[str, list[str]]()
+    for file in sorted(modules.rglob("LICENSE")):
+        package = file.parent.relative_to(modules)
+        if package.parts[0] not in NOT_BUNDLED:
+            names.setdefault(file.read_text(encoding="utf-8"), []).append(package.as_posix())
+    return "\n\n".join(f"{', '.join(each)}\n\n{text.strip()}" for text, each in names.items())
 
 
 def _numpy(work: Path) -> bytes:

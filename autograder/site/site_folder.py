@@ -11,16 +11,20 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from importlib.metadata import distribution
 from pathlib import Path
 
+from autograder.building.guide import GUIDE_STYLE
 from autograder.errors import KitError
 from autograder.model.exercise import MANIFEST, Exercise
 from autograder.model.shipped import PACKAGE
-from autograder.site.exercise_page import ExercisePage, start_page
-from autograder.site.parts import EDITOR, NUMPY, PYODIDE_FILES
+from autograder.releasing.first_cell import with_first_cell
+from autograder.site.exercise_page import LICENSES, ExercisePage, start_page
+from autograder.site.parts import EDITOR, EDITOR_LICENSES, NPM, NUMPY, PYODIDE_FILES
 from autograder.site.script_pieces import ScriptPieces
 
+DOWNLOADS = "download"
 LOCK = "pyodide-lock.json"
 STATIC = Path(__file__).with_name("static")
 LIBRARIES = ("jaxtyping", "wadler-lindig")
@@ -30,57 +34,91 @@ ROOMS = (
     *("protocol", "reports", "site", "submission", "training_tasks"),
 )
 PUBLIC = (MANIFEST, "examples.json", "mistake_costs.json")
+PYODIDE_LICENSE = """\
+Pyodide {version}, with Python and its standard library
+
+Pyodide is under the Mozilla Public License 2.0, https://www.mozilla.org/MPL/2.0/; its source is at
+https://github.com/pyodide/pyodide. Python is under the license of the Python Software Foundation,
+https://docs.python.org/3/license.html."""
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the same site from the same files
 
 
-def make_site(exercises: Sequence[Exercise], parts: Path, folder: Path) -> int:
-    """Write a site of these exercises into a new `folder`; return its size in bytes.
+@dataclass(frozen=True)
+class SiteOptions:
+    """What a site is made of: exercises, and where Python for browsers and the editor lie.
 
-    Raises `KitError` when the folder is there, or an exercise needs what no browser has.
+    course: the name of a course, or "". wheel: the kit's file name and bytes, for the notebooks of
+    exercises that need more than NumPy.
     """
-    for exercise in exercises:
-        if exercise.library != "numpy":
-            raise KitError(
-                f"{exercise.title} needs {exercise.library}, and no browser has it",
-                place=str(exercise.folder),
-                cure="leave it out: its notebook runs in JupyterLab",
-            )
+
+    exercises: Sequence[Exercise]
+    parts: Path
+    course: str = ""
+    wheel: tuple[str, bytes] = ("", b"")
+
+    @property
+    def to_download(self) -> tuple[Exercise, ...]:
+        """The exercises that no browser can run."""
+        return tuple(each for each in self.exercises if each.library != "numpy")
+
+
+def make_site(options: SiteOptions, folder: Path) -> tuple[int, int]:
+    """Write a site into a new `folder`.
+
+    Return the size in bytes of what a browser keeps, and of what is there to download. Raises
+    `KitError` when there is something in the folder.
+    """
     if folder.exists() and any(folder.iterdir()):
         cure = "name a new folder, or delete this one"
         raise KitError("there is something in the folder", place=str(folder), cure=cure)
-    files = dict(_files(exercises, parts))
+    downloads = dict(_downloads(options))
+    files = dict(_files(options))
     files["service.js"] = _service(files)
-    for name, content in files.items():
+    for name, content in (files | downloads).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
-    return sum(map(len, files.values()))
+    return sum(map(len, files.values())), sum(map(len, downloads.values()))
 
 
-def _files(exercises: Sequence[Exercise], parts: Path) -> Iterator[tuple[str, bytes]]:
-    pages = [_page(exercise) for exercise in exercises]
-    titles = {exercise.name: exercise.title for exercise in exercises}
-    yield "index.html", start_page(titles).encode()
-    for page in pages:
-        yield f"{page.exercise.name}.html", page.html().encode()
+def _downloads(options: SiteOptions) -> Iterator[tuple[str, bytes]]:
+    wheel, content = options.wheel
+    for exercise in options.to_download:
+        notebook = (exercise.folder / f"{exercise.name}.ipynb").read_text(encoding="utf-8")
+        installs = with_first_cell(notebook, exercise.name, wheel)
+        yield f"{DOWNLOADS}/{exercise.name}.ipynb", installs.encode()
+    if options.to_download:
+        yield f"{DOWNLOADS}/{wheel}", content
+
+
+def _files(options: SiteOptions) -> Iterator[tuple[str, bytes]]:
+    parts, to_download = options.parts, options.to_download
+    exercises = [each for each in options.exercises if each not in to_download]
+    addresses = {each.name: f"{DOWNLOADS}/{each.name}.ipynb" for each in to_download}
+    wheel = options.wheel[0]
+    addresses[wheel] = f"{DOWNLOADS}/{wheel}"
+    yield "index.html", start_page(options.exercises, options.course, wheel, addresses).encode()
+    for exercise in exercises:
+        yield f"{exercise.name}.html", _page(exercise, options.course).html().encode()
     for name in ("page.js", "worker.js"):
         yield name, (STATIC / name).read_bytes()
     own = (STATIC / "page.css").read_text(encoding="utf-8")
-    yield "page.css", (pages[0].style + own).encode()
+    yield "page.css", (GUIDE_STYLE + own).encode()
     yield EDITOR, (parts / EDITOR).read_bytes()
     for name in PYODIDE_FILES:
         content = (parts / name).read_bytes()
         yield f"pyodide/{name}", _lock(content) if name == LOCK else content
     yield f"pyodide/{NUMPY}", (parts / NUMPY).read_bytes()
     yield "kit.zip", _archive(exercises)
+    yield LICENSES, "\n\n\n".join(_licenses(parts)).encode()
 
 
-def _page(exercise: Exercise) -> ExercisePage:
+def _page(exercise: Exercise, course: str) -> ExercisePage:
     guide, script = (
         (exercise.folder / name).read_text(encoding="utf-8")
         for name in ("guide.html", f"{exercise.name}.py")
     )
     steps = [step.name for step in exercise.steps]
-    return ExercisePage(exercise, guide, ScriptPieces.of(script, steps))
+    return ExercisePage(exercise, guide, ScriptPieces.of(script, steps), course)
 
 
 def _lock(content: bytes) -> bytes:
@@ -112,6 +150,22 @@ def _packed(exercises: Sequence[Exercise]) -> Iterator[tuple[str, bytes]]:
         for file in distribution(library).files or ():
             if file.suffix == ".py" or file.name == "METADATA":
                 yield str(file), file.read_binary()
+
+
+def _licenses(parts: Path) -> Iterator[str]:
+    """Give the licenses of all that a browser gets, each below the name of what it is for."""
+    if (PACKAGE.parent / "LICENSE").is_file():  # in a clone
+        yield f"attention-kit\n\n{(PACKAGE.parent / 'LICENSE').read_text(encoding='utf-8').strip()}"
+    wanted = json.loads((NPM / "package.json").read_text(encoding="utf-8"))["dependencies"]
+    yield PYODIDE_LICENSE.format(version=wanted["pyodide"])
+    with zipfile.ZipFile(parts / NUMPY) as wheel:
+        own = next(name for name in wheel.namelist() if name.endswith("licenses/LICENSE.txt"))
+        yield f"{NUMPY}, which has those of its parts in it\n\n{wheel.read(own).decode().strip()}"
+    for library in LIBRARIES:
+        for file in distribution(library).files or ():
+            if file.name == "LICENSE":
+                yield f"{file}\n\n{file.read_text().strip()}"
+    yield (parts / EDITOR_LICENSES).read_text(encoding="utf-8")
 
 
 def _service(files: dict[str, bytes]) -> bytes:

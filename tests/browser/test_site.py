@@ -84,17 +84,28 @@ def test_a_learner_writes_checks_and_goes_on_without_a_network(
     assert "softmax: " in wrong and "keys" in wrong and "yours" in wrong, wrong
     write(page, "softmax", "def softmax(scores):\n    while True:\n        scores = scores + 1\n")
     assert "was still running after 6 s at line" in answer(page, "softmax")
+    asked_after = page.get_by_text("All scores of a row are equal.")
+    expect(asked_after).to_be_hidden()
+    speak = page.get_by_role("button", name="Let it read and speak")
+    expect(speak).to_be_disabled()
     for step, code in RIGHT.items():
         write(page, step, code)
     for step in RIGHT:
-        assert "public checks pass" in answer(page, step)
+        assert "checks pass" in answer(page, step)
     expect(page.locator("#count")).to_have_text("11 of 11 steps pass")
+    expect(asked_after).to_be_visible()
+    speak.click()
+    shown = page.locator("#finale .shown")
+    expect(shown).to_contain_text("(3.50, 0.57, 0.51) of “it”")
+    expect(shown).to_contain_text("And now with your layer")
+    expect(shown).to_contain_text("nats a character")
+    assert "Mistakes that you met" in shown.inner_text()
     expect(page.locator("#kept")).to_have_text("This page works offline now.")
     host.shutdown()
     host.server_close()
     page.reload()
     expect(page.locator("#count")).to_have_text("11 of 11 steps pass")
-    assert "public checks pass" in answer(page, "softmax")
+    assert "checks pass" in answer(page, "softmax")
 
 
 def test_what_is_saved_is_what_attn_check_reads_and_can_be_loaded_again(
@@ -149,7 +160,7 @@ def test_python_that_cannot_be_interrupted_is_started_anew_and_the_code_stays(pa
     page.clock.fast_forward(60_000)
     expect(page.locator("#softmax .answer")).to_contain_text("It was started anew")
     write(page, "softmax", RIGHT["softmax"])
-    assert "public checks pass" in answer(page, "softmax")
+    assert "checks pass" in answer(page, "softmax")
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ import pytest
 
 from autograder.errors import KitError
 from autograder.model.exercise import read_exercise
-from autograder.site.parts import PARTS
+from autograder.site.parts import NUMPY, PARTS
 from autograder.site.script_pieces import ScriptPieces
-from autograder.site.site_folder import make_site
+from autograder.site.site_folder import SiteOptions, make_site
 from support.learner_workspace import NAME, REFERENCE, ROOT
 
 EXERCISE = read_exercise(ROOT / "assignments" / NAME)
@@ -29,7 +29,7 @@ from autograder.site import in_page
 assert in_page.__file__.startswith(sys.argv[1])
 page = in_page.Page(f"{sys.argv[1]}/assignments/numpy_single_head")
 code = "import numpy as np\\ndef softmax(scores):\\n    print('<b>')\\n    return scores"
-answer = json.loads(page.answer(json.dumps({"cells": [["yours", code]], "step": "softmax"})))
+answer = json.loads(page.answer(json.dumps({"cells": [["yours", code]], "step": "softmax"}), print))
 needless = {"click", "nbgrader", "pytest", "rich", "watchfiles"} & {*sys.modules}
 print(json.dumps([answer, sorted(needless)]))
 """
@@ -42,6 +42,8 @@ def parts(tmp_path: Path) -> Path:
     folder.mkdir()
     for name in PARTS:
         (folder / name).write_text('{"packages": {"numpy": {}, "pandas": {}}}', encoding="utf-8")
+    with zipfile.ZipFile(folder / NUMPY, "w") as wheel:
+        wheel.writestr("numpy.dist-info/licenses/LICENSE.txt", "may be used")
     return folder
 
 
@@ -56,7 +58,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
 def test_a_check_needs_no_more_of_the_kit_than_is_in_the_archive(
     parts: Path, tmp_path: Path
 ) -> None:
-    make_site([EXERCISE], parts, tmp_path / "site")
+    make_site(SiteOptions([EXERCISE], parts), tmp_path / "site")
     kit = tmp_path / "kit"
     with zipfile.ZipFile(tmp_path / "site" / "kit.zip") as archive:
         archive.extractall(kit)
@@ -74,7 +76,7 @@ def test_the_same_files_give_the_same_site_and_every_file_is_kept_offline(
     parts: Path, tmp_path: Path
 ) -> None:
     for name in ("one", "two"):
-        make_site([EXERCISE], parts, tmp_path / name)
+        make_site(SiteOptions([EXERCISE], parts), tmp_path / name)
     files = files_of(tmp_path / "one")
     assert files == files_of(tmp_path / "two")
     service = files["service.js"].decode()
@@ -104,7 +106,7 @@ class Page(HTMLParser):
 def test_a_page_has_an_editor_for_each_step_and_leads_nowhere_else(
     parts: Path, tmp_path: Path
 ) -> None:
-    make_site([EXERCISE], parts, tmp_path / "site")
+    make_site(SiteOptions([EXERCISE], parts), tmp_path / "site")
     for name in ("index.html", f"{NAME}.html"):
         page = Page((tmp_path / "site" / name).read_text(encoding="utf-8"))
         assert all("src" in each or each["type"] == "application/json" for each in page.scripts)
@@ -112,13 +114,43 @@ def test_a_page_has_an_editor_for_each_step_and_leads_nowhere_else(
     assert page.steps == STEPS
 
 
-def test_pytorch_and_a_folder_with_something_in_it_are_refused(parts: Path, tmp_path: Path) -> None:
+def test_what_needs_pytorch_is_there_to_download_with_the_kit_that_its_first_cell_installs(
+    parts: Path, tmp_path: Path
+) -> None:
     torch = read_exercise(ROOT / "assignments" / "torch_single_head")
-    with pytest.raises(KitError, match="needs torch, and no browser has it"):
-        make_site([EXERCISE, torch], parts, tmp_path / "site")
-    assert not (tmp_path / "site").exists()
+    kit = ("attention_kit-1-py3-none-any.whl", b"the kit")
+    size, apart = make_site(SiteOptions([EXERCISE, torch], parts, wheel=kit), tmp_path / "site")
+    files = files_of(tmp_path / "site")
+    page = Page(files["index.html"].decode())
+    first = json.loads(files["download/torch_single_head.ipynb"])["cells"][0]["source"]
+    assert f"%pip install --quiet ./{kit[0]}" in "".join(first)
+    assert f"download/{kit[0]}" in page.addresses and files[f"download/{kit[0]}"] == b"the kit"
+    assert "download/torch_single_head.ipynb" in page.addresses
+    assert "torch_single_head.html" not in files
+    assert b"download/" not in files["service.js"]  # who reads here does not have to keep it
+    assert size + apart == sum(map(len, files.values()))
+
+
+def test_a_course_has_its_name_on_every_page_and_grades_come_from_elsewhere(
+    parts: Path, tmp_path: Path
+) -> None:
+    make_site(SiteOptions([EXERCISE], parts, course="Attention & <more>"), tmp_path / "site")
+    for name in ("index.html", f"{NAME}.html"):
+        text = (tmp_path / "site" / name).read_text(encoding="utf-8")
+        assert "Attention &amp; &lt;more&gt;" in text and "<more>" not in text
+        assert "Grades come from there, never from these pages." in text
+
+
+def test_the_licenses_of_all_that_a_browser_gets_lie_beside_it(parts: Path, tmp_path: Path) -> None:
+    make_site(SiteOptions([EXERCISE], parts), tmp_path / "site")
+    told = (tmp_path / "site" / "licenses.txt").read_text(encoding="utf-8")
+    for each in ("MIT License", "Mozilla Public License", "may be used", "jaxtyping", "wadler"):
+        assert each in told
+
+
+def test_a_folder_with_something_in_it_is_refused(parts: Path) -> None:
     with pytest.raises(KitError, match="there is something in the folder"):
-        make_site([EXERCISE], parts, parts)
+        make_site(SiteOptions([EXERCISE], parts), parts)
 
 
 def test_the_pieces_of_a_script_are_the_script() -> None:

@@ -13,6 +13,8 @@ from autograder.language_model.mistake_costs import read_costs
 from autograder.language_model.words import loss_words, mistake_words
 from autograder.learning.commands.once import after_all
 from autograder.learning.commands.training_shown import show_trainings
+from autograder.learning.own_work import read_work
+from autograder.learning.runner.checking import Checking
 from autograder.learning.runner.hearing import hear
 from autograder.learning.runner.process import Child
 from autograder.learning.state.session import LearnerSession, Say, open_session
@@ -58,7 +60,8 @@ def _speak(
     exercise: Exercise, console: Console, met: Iterable[str], others: bool
 ) -> Iterable[tuple[str, ...]]:
     with Child(exercise) as child:
-        loss = hear(exercise, exercise.speaker, child, lambda text: _write(console, text))
+        work = Checking(exercise, read_work(exercise), ())
+        loss = hear(work, exercise.speaker, child, lambda text: _write(console, text))
     console.print("\n")
     console.print(Text(loss_words(loss)))
     return mistake_words(read_costs(exercise.folder), met, others=others)

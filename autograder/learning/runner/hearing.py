@@ -8,18 +8,15 @@ from collections.abc import Callable
 from autograder.errors import KitError
 from autograder.judging.time_limit import GRACE, WALL
 from autograder.language_model.writing import TextLoss
-from autograder.learning.own_work import read_work
 from autograder.learning.runner.checking import Checking, JobRunner
 from autograder.learning.runner.speech import SECONDS
-from autograder.model.exercise import Exercise
 
 
-def hear(exercise: Exercise, layer: str, child: JobRunner, say: Callable[[str], None]) -> TextLoss:
+def hear(checking: Checking, layer: str, child: JobRunner, say: Callable[[str], None]) -> TextLoss:
     """Return the loss of the model with the learner's `layer`; `say` gets the text in pieces.
 
     `child` was started for the exercise and is ended here. Raises `KitError` when it cannot speak.
     """
-    checking = Checking(exercise, read_work(exercise), ())
     child.wait_until_ready()
     child.send({**checking.job(), "speaks": layer})
     loss = TextLoss(math.nan, 0)

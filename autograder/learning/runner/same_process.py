@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -30,9 +30,15 @@ class _PythonEnded(BaseException):
 
 
 class SameProcess:
-    """A `JobRunner` for one exercise that works here, and may be used again and again."""
+    """A `JobRunner` for one exercise that works here, and may be used again and again.
 
-    def __init__(self, exercise: Exercise) -> None:
+    `heard` is given each message as soon as it is there, while the job goes on.
+    """
+
+    def __init__(
+        self, exercise: Exercise, heard: Callable[[Mapping[str, Any]], None] = lambda message: None
+    ) -> None:
+        self._heard = heard
         self._folder = exercise.folder.resolve()
         self._questions = Questions.read(self._folder, exercise.library)
         self._messages = deque[str]()
@@ -66,6 +72,7 @@ class SameProcess:
 
     def _say(self, **message: Any) -> None:
         self._messages.append(json.dumps(message))
+        self._heard(message)
 
 
 @contextmanager

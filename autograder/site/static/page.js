@@ -7,9 +7,10 @@ import {
 const PATIENCE = 45_000; // milliseconds: longer than every limit of the kit itself
 const ANEW =
   "Python could not be interrupted, or has ended. It was started anew; your code is as it was.";
-const { exercise, below, steps } = JSON.parse(document.getElementById("facts").textContent);
+const { exercise, below, finale, steps } = JSON.parse(document.getElementById("facts").textContent);
 const KEY = `attention-kit/${exercise}`;
-const state = { code: {}, passed: {}, hints: {}, ...read() };
+const state = { code: {}, passed: {}, hints: {}, met: [], ...read() };
+const LAST = document.getElementById("finale");
 const editors = {};
 const place = (step, name) => document.querySelector(`#${step} .${name}`);
 const tell = (words) => { document.getElementById("python").textContent = words; };
@@ -99,6 +100,7 @@ function heard(message) {
     tell("Python is ready.");
     for (const each of waiting.values()) each.begin();
   }
+  if (message.event === "piece") waiting.get(message.id)?.hear(message.piece);
   if (message.event === "answer") waiting.get(message.id)?.end(message.answer);
   if (message.event === "broken") restart();
 }
@@ -115,13 +117,15 @@ function restart() {
   start();
 }
 
-function ask(question) {
+/** Ask Python; `told` is given what it says before it has the whole answer. */
+function ask(question, told) {
   return new Promise((resolve) => {
     const id = ++number;
     let timer;
-    const begin = () => { timer = setTimeout(restart, PATIENCE); };
+    const begin = () => { clearTimeout(timer); timer = setTimeout(restart, PATIENCE); };
+    const hear = (piece) => { begin(); told(piece); };
     const end = (answer) => { clearTimeout(timer); waiting.delete(id); resolve(answer); };
-    waiting.set(id, { begin, end });
+    waiting.set(id, { begin, hear, end });
     worker.postMessage({ id, ...question });
     if (ready) begin();
   });
@@ -143,11 +147,31 @@ async function check(step) {
     const out = box.appendChild(document.createElement("pre"));
     out.textContent = `Your code printed:\n${answer.printed}`;
   }
+  if (answer.mistake && !state.met.includes(answer.mistake)) state.met.push(answer.mistake);
   if (codeOf(step) !== asked) return; // written on meanwhile
   if (answer.passes) state.passed[step] = new Date().toISOString();
   else delete state.passed[step];
   keep();
   count();
+}
+
+/** Let the layer read the sentence and speak, as the pieces of it come. */
+async function speak() {
+  const [button, box] = [LAST.querySelector("button"), LAST.querySelector(".shown")];
+  button.disabled = true;
+  box.ariaBusy = "true"; // nobody wants it read out letter by letter
+  box.textContent = "Your layer is reading …";
+  let speech;
+  const told = ({ html, text }) => {
+    if (box.firstChild.nodeType === Node.TEXT_NODE) box.textContent = "";
+    if (html) box.insertAdjacentHTML("beforeend", html); // the kit's own, in which text is escaped
+    else (speech ??= box.appendChild(document.createElement("pre"))).append(text);
+  };
+  const all = [...cells(), ...finale.map((code) => ["the last cells", code])];
+  const answer = await ask({ cells: all, met: state.met }, told);
+  told({ html: answer.html ?? `<p>${answer.unanswered}</p>` });
+  box.ariaBusy = "false";
+  button.disabled = false;
 }
 
 function hint(step) {
@@ -210,6 +234,15 @@ async function load({ target }) {
 function count() {
   const done = steps.filter(({ name }) => state.passed[name]).length;
   document.getElementById("count").textContent = `${done} of ${steps.length} steps pass`;
+  for (const { name } of steps) {
+    place(name, "after div").hidden = !state.passed[name];
+    document.querySelector(`nav a[href="#${name}"]`)?.classList.toggle("done", !!state.passed[name]);
+  }
+  if (!LAST) return;
+  const all = steps.every(({ name, needed }) => !needed || state.passed[name]);
+  LAST.querySelector("button").disabled = !all;
+  LAST.querySelector("span").hidden = all;
+  LAST.querySelector(".built").hidden = !all;
 }
 
 document.addEventListener("click", ({ target }) => {
@@ -217,6 +250,7 @@ document.addEventListener("click", ({ target }) => {
   const act = { check, hint, reset }[target.dataset?.act];
   if (step && act) act(step);
 });
+LAST?.querySelector("button").addEventListener("click", speak);
 document.getElementById("save").addEventListener("click", save);
 document.getElementById("load").addEventListener("change", load);
 window.addEventListener("storage", ({ key }) => {

@@ -28,7 +28,9 @@ self.onmessage = async ({ data }) => {
   await started;
   if (!page) return; // it was said why
   try {
-    say({ event: "answer", id: data.id, answer: JSON.parse(page.answer(JSON.stringify(data))) });
+    const tell = (piece) => say({ event: "piece", id: data.id, piece: JSON.parse(piece) });
+    const answer = JSON.parse(page.answer(JSON.stringify(data), tell));
+    say({ event: "answer", id: data.id, answer });
   } catch (error) {
     say({ event: "broken", id: data.id, why: String(error) });
   }
