@@ -194,8 +194,8 @@ def around(layer: StepVerdict, step: str) -> StepVerdict:
     if found and found.outcome is Outcome.RAISED:
         look = (
             f"With another `{step}` in its place, your layer is right. With the same numbers, "
-            "yours alone raises nothing. How do its inputs differ in the layer: in their dtype, or "
-            "in how their numbers lie in memory?"
+            "yours alone raises nothing. What is different in the layer: a `with` block, a "
+            "decorator, a setting, the dtype of the inputs, or how their numbers lie in memory?"
         )
     else:
         look = (
