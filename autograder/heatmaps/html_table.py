@@ -27,6 +27,7 @@ CELL = (
     "padding:.15em .4em;text-align:right;border:1px solid rgba(128,128,128,.25);"
     "font-variant-numeric:tabular-nums;white-space:nowrap"
 )
+FIGURE = "max-width:100%;overflow-x:auto"
 BAR = 14  # the width of a bar's cell, in em
 OFF_THE_SCALE = "font-style:italic;opacity:.6"
 NOTE = "opacity:.75;font-size:85%"
@@ -43,7 +44,8 @@ def _figure(panel: Panel) -> str:
     # Not a caption: nbgrader's feedback would show the tag itself.
     rows, title = "".join(_rows(panel)), escape(panel.title)
     return (
-        f"<div><strong>{title}</strong><table aria-label='{title}' style='{TABLE}'>"
+        f"<div style='{FIGURE}'><strong>{title}</strong>"
+        f"<table aria-label='{title}' style='{TABLE}'>"
         f"<thead>{_head(panel)}</thead><tbody>{rows}</tbody></table>{notes}</div>"
     )
 

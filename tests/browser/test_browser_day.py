@@ -59,10 +59,10 @@ def test_a_student_works_and_hands_in_and_both_read_the_grade(
 
     notebook.write_step("softmax", WRONG_SOFTMAX)
     notebook.run("step-softmax", "check-softmax")
-    expect(card).to_contain_text("softmax: 0 of 8 checks pass.")
+    expect(card).to_contain_text("softmax: 0 of 9 checks pass.")
     expect(card).to_contain_text("The shape of the result is right, (B=4, S=3, S=3).")
     expect(card).to_contain_text("Your softmax runs down the columns")
-    expect(card.locator("table")).to_have_count(3)  # yours, expected, difference
+    expect(card.locator("table")).to_have_count(3)  # one token, yours, expected
     for rung, words in enumerate(("One row of scores", "last axis", "keep that axis"), start=1):
         summary = card.locator("summary", has_text=f"Hint {rung} of 3")
         hint = summary.locator("xpath=..")
@@ -73,7 +73,7 @@ def test_a_student_works_and_hands_in_and_both_read_the_grade(
 
     notebook.write_step("softmax", RIGHT_SOFTMAX)
     notebook.run("step-softmax", "check-softmax")
-    expect(card).to_contain_text("softmax: 8 of 8 checks pass.")
+    expect(card).to_contain_text("softmax: 9 of 9 checks pass.")
     expect(card).to_contain_text("hidden graders ask the same with other inputs")
     expect(card.locator("table")).to_contain_text("token 0")  # their own weights
 
