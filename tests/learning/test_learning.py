@@ -626,3 +626,21 @@ def test_the_last_hint_is_shown_again_and_is_not_the_next(workspace: Path) -> No
     for _ in range(2):
         assert typed("hint", "softmax", "--again", folder=workspace).out == given[1]
     assert "Hint 3 of 5" in typed("hint", "softmax", folder=workspace).out
+
+
+@pytest.mark.parametrize("here", ["", NAME])
+def test_every_command_that_is_printed_is_about_the_exercise_that_was_named(
+    tmp_path: Path, here: str
+) -> None:
+    workspace = start(tmp_path / "work", NAME, "torch_single_head")
+    name = "torch_single_head.scale_scores"
+    typed_words = [*[("hint", name)] * 6, ("read", name), ("puzzle", name)]
+    outputs = [typed(*words, folder=workspace / here).out for words in typed_words]
+    if here:  # elsewhere, a check makes its exercise the current one
+        outputs.append(typed("check", name, folder=workspace / here).out)
+    found = re.findall(r"^ *attn (\w+) (\S+)", "".join(outputs), re.MULTILINE)
+    assert {"puzzle", "solution", "read", "check"} <= {command for command, _ in found}
+    assert {step for _, step in found} == {name}
+    typed("check", name, folder=workspace / here)
+    after = typed("check", name, folder=workspace / here).out
+    assert f"attn check {name if here else 'scale_scores'}  after" in after

@@ -125,8 +125,10 @@ def check(
         passed = checkup.steps[0] if task.step and checkup.passes else None
         question = question_after(task.exercise, passed.step.name) if passed else ""
         picture = _own_drawn(passed) if passed else ()
+        about = passed or checkup.next
+        name = session.name_of(task.exercise, about.step) if about else ""
         show_checkup(
-            console, checkup, task, following(session, task), first_hint, picture, question
+            console, checkup, task, following(session, task), first_hint, picture, question, name
         )
     return checkup.passes
 
@@ -148,7 +150,7 @@ def following(session: LearnerSession, task: Task) -> str:
 def after_all(session: LearnerSession, exercise: Exercise) -> str:
     """Return the command to type when a layer works: the closing words, or else an open step."""
     if len(session.progress.passed(exercise)) < len(exercise.steps):
-        return f"attn check {session.open_step(exercise).name}"
+        return f"attn check {session.name_of(exercise, session.open_step(exercise))}"
     return f"attn finish {exercise.name}"
 
 
@@ -207,7 +209,8 @@ def show_solution(
     code = reference_code(session.workspace, exercise, step)
     if code is None:
         console.print(Text(f"{WITHOUT}, so there is none to show."))
-        console.print(command(f"attn hint {step.name}", "tells you more each time"))
+        name = session.name_of(exercise, step)
+        console.print(command(f"attn hint {name}", "tells you more each time"))
         return False
     known = session.known(exercise, step)
     question = f"{step.name} does not pass yet. Show its solution anyway?"

@@ -69,6 +69,15 @@ class LearnerSession:
         left = [step for step in exercise.steps if step.name not in passed]
         return (left or exercise.steps[-1:])[0]
 
+    def name_of(self, exercise: Exercise, step: Step) -> str:
+        """Return what a command calls a step: its name, behind that of its exercise if needed.
+
+        A command about a step of another exercise than the current one has to say of which.
+        """
+        steps = [each.name for exercise in self.workspace.exercises for each in exercise.steps]
+        alone = exercise.name == self.current.name or steps.count(step.name) == 1
+        return step.name if alone else f"{exercise.name}.{step.name}"
+
     def known(self, exercise: Exercise, step: Step) -> StepProgress:
         """Return the progress in a step."""
         return self.progress.step(exercise.name, step.name)
