@@ -73,6 +73,19 @@ def test_to_check_the_class_alone_is_enough(tmp_path: Path) -> None:
     assert "nothing to review" in typed("review", folder=workspace).words.lower()
 
 
+def test_a_step_that_is_not_written_is_done_where_the_class_is_right(tmp_path: Path) -> None:
+    workspace = start(tmp_path / "work")
+    with_class(workspace)
+    run = typed("check", "softmax", folder=workspace)
+    assert run.code == 0 and run.err == "" and "+ softmax  2 points" in run.out
+    assert "Your layer does its work" in run.words and LAYER not in run.out
+    assert done(workspace) == ("softmax",)
+    typed("check", folder=workspace)
+    with_class(workspace, CLASS.replace(" / np.sqrt(x.shape[-1])", ""))
+    assert typed("check", "softmax", folder=workspace).code == 1
+    assert len(done(workspace)) == 10
+
+
 def test_a_class_that_is_wrong_makes_nothing_known(tmp_path: Path) -> None:
     workspace = start(tmp_path / "work")
     with_class(workspace, CLASS.replace(" / np.sqrt(x.shape[-1])", ""))

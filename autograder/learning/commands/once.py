@@ -122,7 +122,7 @@ def check(
         console.file.write(json.dumps(checkup.document(), indent=2, ensure_ascii=plain) + "\n")
     else:
         session, first_hint = unasked_hint(session, checkup)
-        passed = checkup.steps[0] if task.step and checkup.passes else None
+        passed = next((run for run in checkup.steps if task.step and run.verdict.passes), None)
         question = question_after(task.exercise, passed.step.name) if passed else ""
         picture = _own_drawn(passed) if passed else ()
         about = passed or checkup.next

@@ -60,6 +60,8 @@ def show_checkup(
         beyond = beyond_a_step if task.step else beyond_the_checks
         if words := beyond(checkup.exercise):
             console.print(Text(words))
+        if task.step and any(run.verdict.by_layer for run in checkup.steps):
+            console.print(Text(BY_LAYER.sentence))
         show(console, printed_pieces(_all_printed(checkup)))
         show(console, picture)
         if question:
