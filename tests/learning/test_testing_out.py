@@ -9,8 +9,14 @@ from types import ModuleType
 
 import pytest
 
+from autograder.learning.commands.answers import answered
+from autograder.learning.runner.background import BackgroundAnswer
+from autograder.learning.runner.checking import check_work
+from autograder.learning.runner.process import Child
 from autograder.learning.state.progress import read_progress
+from autograder.learning.state.session import open_session
 from autograder.learning.state.workspace import find_workspace
+from autograder.learning.terminal.view import View
 from autograder.notebook.check import open_exercise
 from support.learner_workspace import NAME, ROOT, WRONG_SOFTMAX, start, stub_file, written
 from support.typed_commands import typed
@@ -92,6 +98,31 @@ def test_a_class_that_is_wrong_makes_nothing_known(tmp_path: Path) -> None:
     run = typed("check", folder=workspace)
     assert run.code == 1 and "+ " not in run.out and "· softmax (0/" in run.out
     assert done(workspace) == ()
+
+
+def test_a_watch_goes_to_the_step_that_was_written_and_is_wrong(tmp_path: Path) -> None:
+    workspace = start(tmp_path / "work")
+    session = open_session(workspace, pytest.fail)
+    exercise = session.current
+
+    def saved(view: View) -> View:
+        with Child(exercise) as child:
+            checkup = check_work(exercise, exercise.steps, child=child)
+        return answered(view, BackgroundAnswer(exercise, checkup))
+
+    view = saved(View(session, exercise))
+    assert view.step.name == "softmax"
+    wrong = CLASS.replace(" / np.sqrt(x.shape[-1])", "")
+    with_class(workspace, wrong)
+    view = saved(view)
+    assert view.step.name == LAYER
+    text = stub_file(workspace).read_text(encoding="utf-8")
+    stub_file(workspace).write_text(text + "\n# a note\n", encoding="utf-8")
+    view = saved(view)
+    assert view.step.name == LAYER, "nothing else was changed"
+    text = stub_file(workspace).read_text(encoding="utf-8")
+    stub_file(workspace).write_text(written(text, softmax=WRONG_SOFTMAX), encoding="utf-8")
+    assert saved(view).step.name == "softmax"
 
 
 def test_a_step_that_is_written_and_wrong_stays_open(tmp_path: Path) -> None:
