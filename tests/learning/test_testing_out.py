@@ -18,7 +18,15 @@ from autograder.learning.state.session import open_session
 from autograder.learning.state.workspace import find_workspace
 from autograder.learning.terminal.view import View
 from autograder.notebook.check import open_exercise
-from support.learner_workspace import NAME, ROOT, WRONG_SOFTMAX, start, stub_file, written
+from support.learner_workspace import (
+    NAME,
+    RIGHT_SOFTMAX,
+    ROOT,
+    WRONG_SOFTMAX,
+    start,
+    stub_file,
+    written,
+)
 from support.typed_commands import typed
 
 LAYER = "SingleHeadAttention"
@@ -98,6 +106,18 @@ def test_a_class_that_is_wrong_makes_nothing_known(tmp_path: Path) -> None:
     run = typed("check", folder=workspace)
     assert run.code == 1 and "+ " not in run.out and "· softmax (0/" in run.out
     assert done(workspace) == ()
+
+
+def test_a_step_under_a_wrong_name_is_told_though_the_class_is_right(tmp_path: Path) -> None:
+    workspace = start(tmp_path / "work")
+    file = with_class(workspace, softmax=RIGHT_SOFTMAX)
+    text = file.read_text(encoding="utf-8").replace("def softmax(", "def sofmax(")
+    file.write_text(text, encoding="utf-8")
+    for words in (("softmax",), ()):
+        run = typed("check", *words, folder=workspace)
+        assert run.code == 0 and "+ softmax" in run.out
+        assert "There is a `sofmax`: did you rename it?" in run.words
+        assert "You did not write this step" not in run.words
 
 
 def test_a_watch_goes_to_the_step_that_was_written_and_is_wrong(tmp_path: Path) -> None:

@@ -60,8 +60,9 @@ def show_checkup(
         beyond = beyond_a_step if task.step else beyond_the_checks
         if words := beyond(checkup.exercise):
             console.print(Text(words))
-        if task.step and any(run.verdict.by_layer for run in checkup.steps):
-            console.print(Text(BY_LAYER.sentence))
+        for run in checkup.steps:
+            if run.elsewhere or (task.step and run.verdict.by_layer):
+                show(console, told_pieces(run))
         show(console, printed_pieces(_all_printed(checkup)))
         show(console, picture)
         if question:
