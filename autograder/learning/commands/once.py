@@ -70,7 +70,7 @@ def _first_turn(session: LearnerSession, root: Path) -> Iterator[RenderableType]
     yield command("attn watch", "checks whenever you save")
     yield Text("Open one of these two files. They hold the same steps: work in only one.")
     for suffix, where in _work_files():
-        yield command((root / exercise.name / f"{exercise.name}{suffix}").as_posix(), where)
+        yield command(f"{exercise.name}/{exercise.name}{suffix}", where)
     if session.known(exercise, step).outcome in ("", Outcome.NOT_WRITTEN.value):
         line = f"In `{step.name}`, replace the line that raises NotImplementedError with your code"
         yield Indented(Text(f"{line}, and save. The answer appears in the terminal."), 0, 0)
