@@ -25,6 +25,7 @@ def answered(view: View, answer: BackgroundAnswer, *, keys: bool = False) -> Vie
     outcome = answer.outcome
     if not isinstance(outcome, Checkup):
         return replace(view, outcome=outcome, news=(), extra=(), held=False, busy="", page=0)
+    outcome = view.session.with_words_on_saving(outcome)
     before = set(view.session.progress.passed(view.exercise))
     session = view.session.checked(outcome)
     new = [run.step.name for run in outcome.steps if run.verdict.is_done]

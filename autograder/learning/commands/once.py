@@ -116,6 +116,7 @@ def check(
     task = session.task(words)
     with Child(task.exercise) as child:
         checkup = check_work(task.exercise, task.steps, child=child, file=task.file)
+    checkup = session.with_words_on_saving(checkup)
     session = session.checked(checkup)
     if as_json:
         plain = not console.encoding.startswith("utf")  # JSON has its own way to write a sign
@@ -217,7 +218,8 @@ def show_solution(
     if not known.passed and not ask(question):
         console.print(Text("Good: the solution stays closed."))
         return False
-    session.noted(exercise, step, known.with_solution())
+    if not known.passed:  # afterwards, to look is no help
+        session.noted(exercise, step, known.with_solution())
     from rich.syntax import Syntax
 
     colored = Syntax("", "python", background_color="default").highlight(code)
