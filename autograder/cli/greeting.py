@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from autograder.errors import KitError
 from autograder.learning.commands.reviewing import review_command, review_words
 from autograder.learning.own_work import which_counts
 from autograder.learning.state.session import LearnerSession, open_session
+from autograder.learning.state.workspace import workspaces_below
 from autograder.learning.terminal.screen import command
 
 ALL = ("attn --help", "lists all commands")
@@ -22,15 +25,17 @@ def greet(folder: Path, console: Console) -> None:
     try:
         session = open_session(folder, lambda words: console.print(Text(words)))
     except KitError:
-        _greet_a_newcomer(console)
+        _greet_a_newcomer(console, workspaces_below(folder))
     else:
         _greet_a_learner(session, console)
     console.print(command(*ALL))
 
 
-def _greet_a_newcomer(console: Console) -> None:
+def _greet_a_newcomer(console: Console, workspaces: Sequence[str]) -> None:
     console.print(Text("Welcome to attention-kit. Here you build attention step by step."))
     console.print(Text("To learn:"))
+    for name in workspaces:
+        console.print(command(f"cd {shlex.quote(name)}", "has exercises that you can go on with"))
     console.print(command("attn start my-attention", "makes a folder with the exercises"))
     console.print(Text("To teach a class:"))
     console.print(command("attn demo", "makes a course with a sample class, and grades it"))

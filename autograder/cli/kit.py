@@ -13,6 +13,7 @@ import click
 from autograder.cli.substitutes import print_any_character
 from autograder.errors import KitError
 from autograder.model.machine_fault import fault_of
+from autograder.model.near_name import near_name
 from autograder.model.origin import at_its_origin
 from autograder.model.sanitize import clean
 
@@ -21,6 +22,16 @@ if TYPE_CHECKING:
 
 FOLDER = click.Path(path_type=Path)
 LONGEST = 10_000  # characters in one part of an error
+# What people type who look for a command that has another name.
+OTHER_WORDS = {
+    **dict.fromkeys(("test", "tests", "run"), "attn check"),
+    **dict.fromkeys(("next", "status", "continue"), "attn, which says what comes next"),
+    **dict.fromkeys(("progress", "steps", "ls"), "attn list"),
+    **dict.fromkeys(("init", "new"), "attn start"),
+    **dict.fromkeys(("answer", "answers"), "attn solution"),
+    **dict.fromkeys(("lesson", "text", "guide"), "attn read"),
+    "help": "attn --help",
+}
 
 
 @cache
@@ -72,6 +83,18 @@ class Kit(click.Group):
         """Read the command line and run the command; whatever is printed can be shown."""
         print_any_character()
         return super().main(*args, **options)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; for a word that is none, say which one was probably meant."""
+        word = args[0]
+        if self.get_command(ctx, word) is None and not word.startswith("-"):
+            near = near_name(word, self.commands)
+            meant = OTHER_WORDS.get(word.lower()) or (f"attn {near}" if near else "")
+            also = f" Did you mean: {meant}" if meant else " `attn --help` lists all commands."
+            ctx.fail(f"No such command {word!r}.{also}")
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; see the class."""

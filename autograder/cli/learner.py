@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -28,13 +29,28 @@ class Day(click.ParamType[date]):
 IN = click.option("--in", "folder", type=FOLDER, default=Path("."), help="Where the work is.")
 
 
+class OneName(click.Command):
+    """A command about one exercise or step, which says how both are written in one word."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **{**options, "context_settings": {"allow_extra_args": True}})
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command, unless there are more words than one."""
+        if ctx.args:
+            name, step = ctx.params.get("task") or ctx.params.get("step"), ctx.args[0]
+            words = f"If {step} is a step of {name}, write: {ctx.command_path} {name}.{step}"
+            ctx.fail(f"Got unexpected extra argument ({' '.join(ctx.args)}). {words}")
+        return super().invoke(ctx)
+
+
 def _say(words: str) -> None:
     from rich.text import Text
 
     errors().print(Text(words), soft_wrap=True)
 
 
-@click.command(epilog=example("attn check softmax"))
+@click.command(cls=OneName, epilog=example("attn check softmax"))
 @click.argument("task", metavar="[EXERCISE[.STEP]|FILE]", required=False)
 @IN
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
@@ -62,7 +78,7 @@ def start(directory: Path, exercises: tuple[str, ...]) -> None:
     once.start(directory, exercises, out(), _say)
 
 
-@click.command(epilog=example("attn read softmax"))
+@click.command(cls=OneName, epilog=example("attn read softmax"))
 @click.argument("step", required=False)
 @click.option("--answers", is_flag=True, help="Also show the answers to its questions.")
 @IN
@@ -76,7 +92,7 @@ def read(step: str | None, answers: bool, folder: Path) -> None:
     lesson_text.read_step(folder, step, out(), _say, answers=answers)
 
 
-@click.command(epilog=example("attn hint softmax"))
+@click.command(cls=OneName, epilog=example("attn hint softmax"))
 @click.argument("step", required=False)
 @click.option("--again", is_flag=True, help="Show the last hint again, and not the next one.")
 @IN
@@ -105,7 +121,7 @@ def puzzle(step: str | None, order: tuple[str, ...], folder: Path) -> None:
     sys.exit(0 if sorting.solve_puzzle(folder, step, order, out(), _say) else 1)
 
 
-@click.command(epilog=example("attn debug softmax"))
+@click.command(cls=OneName, epilog=example("attn debug softmax"))
 @click.argument("step", required=False)
 @IN
 def debug(step: str | None, folder: Path) -> None:
@@ -118,7 +134,7 @@ def debug(step: str | None, folder: Path) -> None:
     debugging.debug(folder, step, out(), _say)
 
 
-@click.command(epilog=example("attn review softmax"))
+@click.command(cls=OneName, epilog=example("attn review softmax"))
 @click.argument("step", required=False)
 @click.option(
     "--on",
@@ -150,7 +166,7 @@ def list_steps(folder: Path) -> None:
     once.show_progress(folder, out(), _say)
 
 
-@click.command(epilog=example("attn show softmax --save softmax.png"))
+@click.command(cls=OneName, epilog=example("attn show softmax --save softmax.png"))
 @click.argument("step", required=False)
 @click.option("--save", type=FOLDER, help="Also draw into this .png or .svg file.")
 @IN
@@ -161,7 +177,7 @@ def show(step: str | None, save: Path | None, folder: Path) -> None:
     once.show_step(folder, step, save, out(), _say)
 
 
-@click.command(epilog=example("attn solution softmax"))
+@click.command(cls=OneName, epilog=example("attn solution softmax"))
 @click.argument("step", required=False)
 @click.option("--yes", is_flag=True, help="Show it even if the step does not pass yet.")
 @IN
@@ -173,7 +189,7 @@ def solution(step: str | None, yes: bool, folder: Path) -> None:
     sys.exit(0 if shown else 1)
 
 
-@click.command(epilog=example("attn reset softmax"))
+@click.command(cls=OneName, epilog=example("attn reset softmax"))
 @click.argument("task", metavar="STEP|EXERCISE|FILE")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @IN
@@ -197,7 +213,7 @@ def _asking(yes: bool) -> Callable[[str], bool]:
     return ask
 
 
-@click.command(epilog=example("attn watch numpy_single_head"))
+@click.command(cls=OneName, epilog=example("attn watch numpy_single_head"))
 @click.argument("task", metavar="[EXERCISE[.STEP]]", required=False)
 @IN
 def watch(task: str | None, folder: Path) -> None:

@@ -186,9 +186,11 @@ def _nothing_written(own: list[OwnFile]) -> str:
 
 
 def _saved_last(counts: OwnFile, other: OwnFile) -> str:
+    by_itself = "JupyterLab saves an open notebook by itself, so close it first."
     return (
-        f"{counts.name} counts, because you saved it last: {_written_in(counts)}. In {other.name}, "
+        f"{counts.name} counts, because it was saved last: {_written_in(counts)}. In {other.name}, "
         f"{_written_in(other)}. To go on there, save it again."
+        f"{f' {by_itself}' * (counts.submission.path.suffix == '.ipynb')}"
     )
 
 

@@ -71,11 +71,12 @@ MARKS: dict[Outcome, Mark] = {
     ),
 }
 
+LAYER_DOES_IT = "Your layer does its work, so you get its points."
 # A step that is not written, whose points come from a right layer that does its work.
 BY_LAYER = Mark(
     "+",
     "done by your layer",
-    "You did not write this step as a function. Your layer does its work, so you get its points.",
+    f"You did not write this step as a function. {LAYER_DOES_IT}",
 )
 
 # What each sign stands for, in the order of a legend.

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from html import escape
 
 from autograder.model.sanitize import clean
-from autograder.model.symbols import BY_LAYER, Mark, mark
+from autograder.model.symbols import BY_LAYER, LAYER_DOES_IT, Mark, mark
 from autograder.model.verdict import ChainVerdict, CheckVerdict, Finding, Outcome, StepVerdict
 
 LONGEST = 2000  # characters of one text
@@ -89,6 +89,8 @@ def step_text(step: StepVerdict) -> StepText:
 
 def step_finding(step: StepVerdict) -> FindingText:
     """Return the text of what was found in a step."""
+    if step.by_layer and step.finding and step.finding.look:  # it is written, but elsewhere
+        return replace(finding_text(step.finding), right=LAYER_DOES_IT)
     if step.by_layer:
         return FindingText(right=BY_LAYER.sentence)
     if step.outcome in NOT_TOLD:

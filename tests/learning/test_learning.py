@@ -62,7 +62,8 @@ def test_start_lays_out_every_exercise_and_says_what_to_type_next(tmp_path: Path
     assert "Single-head attention in NumPy\n  11 steps, about 85 minutes\n" in run.out
     assert "In `softmax`, replace the line that raises NotImplementedError" in run.words
     assert "Begin with `attn watch torch_multi_head`, and write its class first" in run.words
-    named = [tmp_path / file for file in re.findall(rf"^  (work/{NAME}/\S+)  in ", run.out, re.M)]
+    named = re.findall(rf"^  ({NAME}/\S+)  in ", run.out, re.MULTILINE)
+    named = [tmp_path / "work" / file for file in named]
     assert [file.suffix for file in named] == [".py", ".ipynb"]
     assert all(file.is_file() for file in named)
     laid = [path.name for path in (tmp_path / "work").rglob("*")]
@@ -111,6 +112,14 @@ def test_who_installed_into_an_environment_is_told_how_to_enter_it(tmp_path: Pat
     assert run.returncode == RIGHT, run.stderr
     (typed_first,) = re.findall(r"^Type:\n  source (\S+)$", run.stdout, re.MULTILINE)
     assert Path(typed_first) == Path(sys.prefix, "bin", "activate") and Path(typed_first).is_file()
+
+
+def test_a_second_workspace_inside_a_workspace_is_refused(workspace: Path) -> None:
+    for folder in (workspace, workspace / NAME):
+        run = typed("start", "my-attention", folder=folder)
+        assert run.code == REFUSED and "inside a workspace" in run.err
+        assert f"attn start {workspace}" in run.err and "outside" in run.err
+        assert not (folder / "my-attention").exists()
 
 
 def test_start_refuses_an_exercise_that_is_not_known_and_makes_nothing(tmp_path: Path) -> None:
@@ -331,6 +340,30 @@ def test_away_from_a_workspace_it_is_said_how_to_get_one(tmp_path: Path) -> None
         assert run.code == REFUSED and "attn start" in run.err, command
 
 
+def test_beside_a_workspace_the_way_into_it_is_named(workspace: Path) -> None:
+    run = typed("check", folder=workspace.parent)
+    assert run.code == REFUSED and f"cd {workspace.name}" in run.err and "start" not in run.err
+    assert f"  cd {workspace.name}  has exercises" in typed(folder=workspace.parent).out
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("test", "attn check"), ("next", "attn, which says"), ("chek", "attn check")],
+)
+def test_a_word_that_is_no_command_is_answered_with_one_that_does_no_harm(
+    workspace: Path, word: str, meant: str
+) -> None:
+    run = typed(word, folder=workspace)
+    assert run.code == REFUSED and f"Did you mean: {meant}" in run.err
+    assert "reset" not in run.err and "export" not in run.err
+
+
+@pytest.mark.parametrize("command", ["check", "read", "hint", "watch"])
+def test_a_step_behind_its_exercise_is_written_as_one_word(workspace: Path, command: str) -> None:
+    run = typed(command, NAME, "9", folder=workspace)
+    assert run.code == REFUSED and f"write: attn {command} {NAME}.9" in run.err
+
+
 def test_what_python_cannot_read_is_told_once(workspace: Path) -> None:
     put(workspace, softmax="    return np.exp(scores")
     run = typed("check", "softmax", folder=workspace)
@@ -430,6 +463,9 @@ def test_a_solution_is_shown_after_the_step_passes_or_after_a_yes(workspace: Pat
     assert typed("check", "scale_scores", folder=workspace).code == RIGHT
     free = typed("solution", "scale_scores", folder=workspace)
     assert free.code == RIGHT and "sqrt" in free.out and "?" not in free.out
+    assert typed("list", folder=workspace).out.count("solution shown") == 1, (
+        "it is no help any more"
+    )
 
 
 def test_where_nobody_answers_it_is_a_no_in_words(workspace: Path) -> None:
@@ -626,3 +662,21 @@ def test_the_last_hint_is_shown_again_and_is_not_the_next(workspace: Path) -> No
     for _ in range(2):
         assert typed("hint", "softmax", "--again", folder=workspace).out == given[1]
     assert "Hint 3 of 5" in typed("hint", "softmax", folder=workspace).out
+
+
+@pytest.mark.parametrize("here", ["", NAME])
+def test_every_command_that_is_printed_is_about_the_exercise_that_was_named(
+    tmp_path: Path, here: str
+) -> None:
+    workspace = start(tmp_path / "work", NAME, "torch_single_head")
+    name = "torch_single_head.scale_scores"
+    typed_words = [*[("hint", name)] * 6, ("read", name), ("puzzle", name)]
+    outputs = [typed(*words, folder=workspace / here).out for words in typed_words]
+    if here:  # elsewhere, a check makes its exercise the current one
+        outputs.append(typed("check", name, folder=workspace / here).out)
+    found = re.findall(r"^ *attn (\w+) (\S+)", "".join(outputs), re.MULTILINE)
+    assert {"puzzle", "solution", "read", "check"} <= {command for command, _ in found}
+    assert {step for _, step in found} == {name}
+    typed("check", name, folder=workspace / here)
+    after = typed("check", name, folder=workspace / here).out
+    assert f"attn check {name if here else 'scale_scores'}  after" in after

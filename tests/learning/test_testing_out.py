@@ -9,10 +9,24 @@ from types import ModuleType
 
 import pytest
 
+from autograder.learning.commands.answers import answered
+from autograder.learning.runner.background import BackgroundAnswer
+from autograder.learning.runner.checking import check_work
+from autograder.learning.runner.process import Child
 from autograder.learning.state.progress import read_progress
+from autograder.learning.state.session import open_session
 from autograder.learning.state.workspace import find_workspace
+from autograder.learning.terminal.view import View
 from autograder.notebook.check import open_exercise
-from support.learner_workspace import NAME, ROOT, WRONG_SOFTMAX, start, stub_file, written
+from support.learner_workspace import (
+    NAME,
+    RIGHT_SOFTMAX,
+    ROOT,
+    WRONG_SOFTMAX,
+    start,
+    stub_file,
+    written,
+)
 from support.typed_commands import typed
 
 LAYER = "SingleHeadAttention"
@@ -73,12 +87,62 @@ def test_to_check_the_class_alone_is_enough(tmp_path: Path) -> None:
     assert "nothing to review" in typed("review", folder=workspace).words.lower()
 
 
+def test_a_step_that_is_not_written_is_done_where_the_class_is_right(tmp_path: Path) -> None:
+    workspace = start(tmp_path / "work")
+    with_class(workspace)
+    run = typed("check", "softmax", folder=workspace)
+    assert run.code == 0 and run.err == "" and "+ softmax  2 points" in run.out
+    assert "Your layer does its work" in run.words and LAYER not in run.out
+    assert done(workspace) == ("softmax",)
+    typed("check", folder=workspace)
+    with_class(workspace, CLASS.replace(" / np.sqrt(x.shape[-1])", ""))
+    assert typed("check", "softmax", folder=workspace).code == 1
+    assert len(done(workspace)) == 10
+
+
 def test_a_class_that_is_wrong_makes_nothing_known(tmp_path: Path) -> None:
     workspace = start(tmp_path / "work")
     with_class(workspace, CLASS.replace(" / np.sqrt(x.shape[-1])", ""))
     run = typed("check", folder=workspace)
     assert run.code == 1 and "+ " not in run.out and "· softmax (0/" in run.out
     assert done(workspace) == ()
+
+
+def test_a_step_under_a_wrong_name_is_told_though_the_class_is_right(tmp_path: Path) -> None:
+    workspace = start(tmp_path / "work")
+    file = with_class(workspace, softmax=RIGHT_SOFTMAX)
+    text = file.read_text(encoding="utf-8").replace("def softmax(", "def sofmax(")
+    file.write_text(text, encoding="utf-8")
+    for words in (("softmax",), ()):
+        run = typed("check", *words, folder=workspace)
+        assert run.code == 0 and "+ softmax" in run.out
+        assert "There is a `sofmax`: did you rename it?" in run.words
+        assert "You did not write this step" not in run.words
+
+
+def test_a_watch_goes_to_the_step_that_was_written_and_is_wrong(tmp_path: Path) -> None:
+    workspace = start(tmp_path / "work")
+    session = open_session(workspace, pytest.fail)
+    exercise = session.current
+
+    def saved(view: View) -> View:
+        with Child(exercise) as child:
+            checkup = check_work(exercise, exercise.steps, child=child)
+        return answered(view, BackgroundAnswer(exercise, checkup))
+
+    view = saved(View(session, exercise))
+    assert view.step.name == "softmax"
+    wrong = CLASS.replace(" / np.sqrt(x.shape[-1])", "")
+    with_class(workspace, wrong)
+    view = saved(view)
+    assert view.step.name == LAYER
+    text = stub_file(workspace).read_text(encoding="utf-8")
+    stub_file(workspace).write_text(text + "\n# a note\n", encoding="utf-8")
+    view = saved(view)
+    assert view.step.name == LAYER, "nothing else was changed"
+    text = stub_file(workspace).read_text(encoding="utf-8")
+    stub_file(workspace).write_text(written(text, softmax=WRONG_SOFTMAX), encoding="utf-8")
+    assert saved(view).step.name == "softmax"
 
 
 def test_a_step_that_is_written_and_wrong_stays_open(tmp_path: Path) -> None:

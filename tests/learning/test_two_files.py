@@ -12,14 +12,17 @@ from pathlib import Path
 
 import pytest
 
+from autograder.learning.state.progress import StepProgress
+from autograder.learning.state.session import open_session
 from support.learner_workspace import NAME, REFERENCE, start, stub_file
 from support.terminal import Terminal
 from support.typed_commands import ATTN, typed
 
 NOTEBOOK, SCRIPT = f"{NAME}.ipynb", f"{NAME}.py"
 LAST = (
-    f"{NOTEBOOK} counts, because you saved it last: 1 step is written. In {SCRIPT}, 11 steps are "
-    "written. To go on there, save it again."
+    f"{NOTEBOOK} counts, because it was saved last: 1 step is written. In {SCRIPT}, 11 steps are "
+    "written. To go on there, save it again. JupyterLab saves an open notebook by itself, so close "
+    "it first."
 )
 
 
@@ -75,7 +78,23 @@ def test_the_file_saved_last_counts_and_it_is_said_how_to_go_back(workspace: Pat
     save(stub_file(workspace), REFERENCE, 4)
     again = typed("check", folder=workspace)
     assert again.out.startswith(f"checking {SCRIPT}\n") and "11 of 11 steps pass" in again.out
-    assert f"{SCRIPT} counts, because you saved it last: 11 steps are written." in again.words
+    assert f"{SCRIPT} counts, because it was saved last: 11 steps are written." in again.words
+
+
+def test_a_notebook_that_lacks_what_has_passed_is_said_to_be_read_as_it_was_saved(
+    tmp_path: Path,
+) -> None:
+    made = start(tmp_path / "work")
+    session = open_session(made, pytest.fail)
+    softmax = session.current.steps[0]
+    session.noted(session.current, softmax, StepProgress(passed=True))  # as a notebook does it
+    notebook = made / NAME / NOTEBOOK
+    save(notebook, notebook.read_text(encoding="utf-8"), 2)
+    saved = time.strftime("%H:%M", time.localtime(notebook.stat().st_mtime))
+    run = typed("check", folder=made)
+    assert f"This is {NOTEBOOK} as it was saved at {saved}, and a step that has passed" in run.words
+    assert "save the notebook there and check again" in run.words
+    assert "as it was saved" not in typed("check", "scale_scores", folder=made).words
 
 
 @pytest.mark.parametrize("named", [SCRIPT, f"{NAME}/{SCRIPT}"])

@@ -25,6 +25,7 @@ def answered(view: View, answer: BackgroundAnswer, *, keys: bool = False) -> Vie
     outcome = answer.outcome
     if not isinstance(outcome, Checkup):
         return replace(view, outcome=outcome, news=(), extra=(), held=False, busy="", page=0)
+    outcome = view.session.with_words_on_saving(outcome)
     before = set(view.session.progress.passed(view.exercise))
     session = view.session.checked(outcome)
     new = [run.step.name for run in outcome.steps if run.verdict.is_done]
@@ -41,7 +42,7 @@ def answered(view: View, answer: BackgroundAnswer, *, keys: bool = False) -> Vie
     elif view.stays and not _goes_on(view, outcome):
         seen = replace(seen, focus=view.passed)
     else:
-        seen = replace(seen, passed="", asked="")
+        seen = replace(seen, focus=_worked_on(view, seen), passed="", asked="")
     extra = view.extra if view.held else ()
     return replace(seen, extra=extra, held=False, busy="", page=0)
 
@@ -53,6 +54,27 @@ def _passed(view: View, step: str, *, stays: bool) -> View:
         return replace(view, focus=step)
     more = (f"{view.asked}  (a: the answer)",) if view.asked else ()
     return replace(view, news=(*view.news, *more))
+
+
+def _worked_on(before: View, now: View) -> str:
+    """Return the step to look at: the open one whose code was changed by the last save, if any."""
+    if before.checkup is None or now.checkup is None or before.checkup.file != now.checkup.file:
+        return now.focus
+    old, new = _code_of(before.checkup), _code_of(now.checkup)
+    names = [run.step.name for run in now.open]
+    changed = [name for name in names if name in new and new[name] != old.get(name)]
+    if not changed or (now.at and now.at.step.name in changed):
+        return now.focus
+    return changed[0]
+
+
+def _code_of(checkup: Checkup) -> dict[str, str]:
+    """Return the text of every definition in a file, by its name."""
+    return {
+        each.name: "\n".join(cell.split("\n")[each.first - 1 : each.last])
+        for cell in checkup.cells
+        for each in find_in_piece(cell)
+    }
 
 
 def _goes_on(view: View, outcome: Checkup) -> bool:

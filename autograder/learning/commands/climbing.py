@@ -45,10 +45,11 @@ def last_hint(
     rungs, known = step_rungs(session.workspace, exercise, step), session.known(exercise, step)
     highest = len(step.hints) + _higher(rungs)
     number = min(max(known.hints, known.seen_hints), highest)
+    name = session.name_of(exercise, step)
     if number:
-        return _told(step, rungs, number)
+        return _told(step, rungs, number, name)
     words = Text(f"There was no hint for {step.name} yet.")
-    return (words, command(f"attn hint {step.name}", "gives the first"))
+    return (words, command(f"attn hint {name}", "gives the first"))
 
 
 def give_hint(
@@ -62,16 +63,19 @@ def give_hint(
         every = (piece for n in range(1, count + 1) for piece in hint(step, n, highest))
         return session, (_title(step), *every, *_after_all(session, exercise, step, rungs))
     number = max(known.hints, known.seen_hints) + 1
-    return session.noted(exercise, step, known.with_hints(number)), _told(step, rungs, number)
+    name = session.name_of(exercise, step)
+    session = session.noted(exercise, step, known.with_hints(number))
+    return session, _told(step, rungs, number, name)
 
 
-def _told(step: Step, rungs: Rungs | None, number: int) -> tuple[RenderableType, ...]:
+def _told(step: Step, rungs: Rungs | None, number: int, name: str) -> tuple[RenderableType, ...]:
     highest = len(step.hints) + _higher(rungs)
     left = highest - number
     more = f"{left} more if you ask again." if left else "That was the last one."
     if rungs and number == len(step.hints):
         more = f"{left} more if you ask again: lines of code to sort, then the step with a gap."
-    return (_title(step), *_rung(step, rungs, number, highest), Indented(Text(more), 0, 2))
+    rung = _rung(step, rungs, number, highest, name)
+    return (_title(step), *rung, Indented(Text(more), 0, 2))
 
 
 def _title(step: Step) -> Indented:
@@ -104,11 +108,13 @@ def _higher(rungs: Rungs | None) -> int:
     return 0 if rungs is None else 1 if rungs.gap is None else 2
 
 
-def _rung(step: Step, rungs: Rungs | None, number: int, highest: int) -> tuple[RenderableType, ...]:
+def _rung(
+    step: Step, rungs: Rungs | None, number: int, highest: int, name: str
+) -> tuple[RenderableType, ...]:
     if number <= len(step.hints) or rungs is None:
         return tuple(hint(step, number, highest))
     head = Text(f"Hint {number} of {highest}:", "dim")
-    lines = puzzle_lines(rungs) if number == len(step.hints) + 1 else gap_lines(rungs)
+    lines = puzzle_lines(rungs, name) if number == len(step.hints) + 1 else gap_lines(rungs)
     return (head, *lines)
 
 
@@ -116,11 +122,12 @@ def _after_all(
     session: LearnerSession, exercise: Exercise, step: Step, rungs: Rungs | None
 ) -> tuple[RenderableType, ...]:
     if rungs:
+        name = session.name_of(exercise, step)
         return (
             *(gap_lines(rungs) if rungs.gap is not None else ()),
             Indented(Text("Those are all the hints for this step."), 0, 0),
-            command(f"attn puzzle {step.name}", "shows the lines to sort again"),
-            command(f"attn solution {step.name}", "shows the solution"),
+            command(f"attn puzzle {name}", "shows the lines to sort again"),
+            command(f"attn solution {name}", "shows the solution"),
         )
     words = "Those are all the hints for this step."
     if step.hints and solution_folder(session.workspace, exercise) is None:

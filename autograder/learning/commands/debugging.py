@@ -21,7 +21,7 @@ from autograder.learning.runner.results import StepRun
 from autograder.learning.state.session import Say, open_session
 from autograder.learning.terminal.indented import Indented
 from autograder.learning.terminal.screen import command, finding_pieces, show
-from autograder.model.exercise import Exercise, Step
+from autograder.model.exercise import Exercise
 from autograder.model.sanitize import clean
 from autograder.model.verdict import Outcome
 
@@ -39,10 +39,11 @@ def debug(folder: Path, words: str | None, console: Console, say: Say) -> None:
         )
     session = open_session(folder, say)
     exercise, step = session.step(words)
+    name = session.name_of(exercise, step)
     checking = Checking(exercise, read_work(exercise), (step,), lambda words: None, Stop())
     with Child(exercise) as child:
         (run,) = checking.run(child).steps
-    _refuse_unwritten(run, exercise, step)
+    _refuse_unwritten(run, exercise, name)
 
     from autograder.learning.runner.debugger import DebuggedWork
     from autograder.learning.runner.questions import Questions
@@ -60,30 +61,30 @@ def debug(folder: Path, words: str | None, console: Console, say: Say) -> None:
         work.load(exercise.folder.resolve())
         if step.name not in work.names:
             show(console, finding_pieces(run))
-            raise _unreadable(exercise, step)
+            raise _unreadable(exercise, name)
         _introduce(console, run, examples[number])
         endless = run.verdict.outcome is Outcome.TIMED_OUT  # perhaps in a call before
         ended = work.ask(examples[number], exercise.library, everywhere=endless)
     finally:
         os.chdir(here)
     console.print(Text(f"{step.name} came to its end." if ended else "You have left the debugger."))
-    console.print(command(f"attn check {step.name}", "after your next change"))
+    console.print(command(f"attn check {name}", "after your next change"))
 
 
-def _refuse_unwritten(run: StepRun, exercise: Exercise, step: Step) -> None:
+def _refuse_unwritten(run: StepRun, exercise: Exercise, name: str) -> None:
     if run.verdict.outcome is Outcome.NOT_WRITTEN:
         raise KitError(
-            f"{step.name} is not written yet, so there is no line of yours to stop at",
+            f"{run.step.name} is not written yet, so there is no line of yours to stop at",
             place=str(exercise.folder),
-            cure=f"write it first; attn hint {step.name} tells how to begin",
+            cure=f"write it first; attn hint {name} tells how to begin",
         )
 
 
-def _unreadable(exercise: Exercise, step: Step) -> KitError:
+def _unreadable(exercise: Exercise, name: str) -> KitError:
     return KitError(
-        f"the part of your file with {step.name} could not be run, so there is no line to stop at",
+        f"the part of your file with {name} could not be run, so there is no line to stop at",
         place=str(exercise.folder),
-        cure=f"mend it first; attn check {step.name} says what is wrong",
+        cure=f"mend it first; attn check {name} says what is wrong",
     )
 
 

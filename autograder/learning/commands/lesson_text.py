@@ -34,9 +34,10 @@ def read_step(
     for piece in lesson_lines(found, answers=answers):
         console.print(piece)
         console.print()
+    name = session.name_of(exercise, step)
     if not answers and folded_answers(f"{found.above}\n{found.below}"):
-        console.print(command(f"attn read {step.name} --answers", "with the answers"))
-    console.print(command(f"attn check {step.name}", "checks what you have written"))
+        console.print(command(f"attn read {name} --answers", "with the answers"))
+    console.print(command(f"attn check {name}", "checks what you have written"))
 
 
 def lesson_lines(lesson: Lesson, *, answers: bool = False) -> tuple[RenderableType, ...]:

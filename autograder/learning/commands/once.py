@@ -70,7 +70,7 @@ def _first_turn(session: LearnerSession, root: Path) -> Iterator[RenderableType]
     yield command("attn watch", "checks whenever you save")
     yield Text("Open one of these two files. They hold the same steps: work in only one.")
     for suffix, where in _work_files():
-        yield command((root / exercise.name / f"{exercise.name}{suffix}").as_posix(), where)
+        yield command(f"{exercise.name}/{exercise.name}{suffix}", where)
     if session.known(exercise, step).outcome in ("", Outcome.NOT_WRITTEN.value):
         line = f"In `{step.name}`, replace the line that raises NotImplementedError with your code"
         yield Indented(Text(f"{line}, and save. The answer appears in the terminal."), 0, 0)
@@ -116,17 +116,20 @@ def check(
     task = session.task(words)
     with Child(task.exercise) as child:
         checkup = check_work(task.exercise, task.steps, child=child, file=task.file)
+    checkup = session.with_words_on_saving(checkup)
     session = session.checked(checkup)
     if as_json:
         plain = not console.encoding.startswith("utf")  # JSON has its own way to write a sign
         console.file.write(json.dumps(checkup.document(), indent=2, ensure_ascii=plain) + "\n")
     else:
         session, first_hint = unasked_hint(session, checkup)
-        passed = checkup.steps[0] if task.step and checkup.passes else None
+        passed = next((run for run in checkup.steps if task.step and run.verdict.passes), None)
         question = question_after(task.exercise, passed.step.name) if passed else ""
         picture = _own_drawn(passed) if passed else ()
+        about = passed or checkup.next
+        name = session.name_of(task.exercise, about.step) if about else ""
         show_checkup(
-            console, checkup, task, following(session, task), first_hint, picture, question
+            console, checkup, task, following(session, task), first_hint, picture, question, name
         )
     return checkup.passes
 
@@ -148,7 +151,7 @@ def following(session: LearnerSession, task: Task) -> str:
 def after_all(session: LearnerSession, exercise: Exercise) -> str:
     """Return the command to type when a layer works: the closing words, or else an open step."""
     if len(session.progress.passed(exercise)) < len(exercise.steps):
-        return f"attn check {session.open_step(exercise).name}"
+        return f"attn check {session.name_of(exercise, session.open_step(exercise))}"
     return f"attn finish {exercise.name}"
 
 
@@ -207,14 +210,16 @@ def show_solution(
     code = reference_code(session.workspace, exercise, step)
     if code is None:
         console.print(Text(f"{WITHOUT}, so there is none to show."))
-        console.print(command(f"attn hint {step.name}", "tells you more each time"))
+        name = session.name_of(exercise, step)
+        console.print(command(f"attn hint {name}", "tells you more each time"))
         return False
     known = session.known(exercise, step)
     question = f"{step.name} does not pass yet. Show its solution anyway?"
     if not known.passed and not ask(question):
         console.print(Text("Good: the solution stays closed."))
         return False
-    session.noted(exercise, step, known.with_solution())
+    if not known.passed:  # afterwards, to look is no help
+        session.noted(exercise, step, known.with_solution())
     from rich.syntax import Syntax
 
     colored = Syntax("", "python", background_color="default").highlight(code)

@@ -113,7 +113,8 @@ def _not_due(session: LearnerSession, exercise: Exercise, step: Step) -> str:
         return f"{step.name} is not to be reviewed today. It comes back on {known.review_on}."
     if known.reviews:
         return f"{step.name} has passed all of its {len(REVIEW_DAYS)} reviews."
-    return f"{step.name} has no review yet. attn check {step.name} notes when it comes back."
+    name = session.name_of(exercise, step)
+    return f"{step.name} has no review yet. attn check {name} notes when it comes back."
 
 
 def _begun(

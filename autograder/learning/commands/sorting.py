@@ -40,24 +40,24 @@ def solve_puzzle(
     """
     session = open_session(folder, say)
     exercise, step = session.step(words)
-    rungs = step_rungs(session.workspace, exercise, step)
+    rungs, name = step_rungs(session.workspace, exercise, step), session.name_of(exercise, step)
     if rungs is None:
         missing = solution_folder(session.workspace, exercise) is None
         why = WITHOUT if missing else f"No lines were made for {step.name}"
         console.print(Text(f"{why}, so there are none to sort."))
-        console.print(command(f"attn hint {step.name}", "tells you more each time"))
+        console.print(command(f"attn hint {name}", "tells you more each time"))
         return False
     if not order:
-        for line in puzzle_lines(rungs):
+        for line in puzzle_lines(rungs, name):
             console.print(line, crop=False)
         return True
-    chosen = _chosen(rungs, order)
+    chosen = _chosen(rungs, order, name)
     checkup = _checked(session, exercise, step, rungs.code(chosen))
-    _show_answer(console, checkup, rungs, chosen)
+    _show_answer(console, checkup, rungs, chosen, name)
     return checkup.passes and len(chosen) == len(rungs.true)
 
 
-def _chosen(rungs: Rungs, order: Sequence[str]) -> tuple[PuzzleLine, ...]:
+def _chosen(rungs: Rungs, order: Sequence[str], name: str) -> tuple[PuzzleLine, ...]:
     numbered = {str(number): line for number, line in enumerate(rungs.lines, 1)}
     numbers = [number for each in order for number in each.split(",") if number]
     wrong = next((each for each in numbers if each not in numbered), None)
@@ -70,7 +70,7 @@ def _chosen(rungs: Rungs, order: Sequence[str]) -> tuple[PuzzleLine, ...]:
             fact,
             place=f"the lines to sort of {rungs.step}",
             cure=f"use numbers from 1 to {len(numbered)}, each at most once; "
-            f"attn puzzle {rungs.step} shows them",
+            f"attn puzzle {name} shows them",
         )
     return tuple(numbered[number] for number in numbers)
 
@@ -110,7 +110,7 @@ def _numbered_check(check: CheckRun, rungs: Rungs, chosen: Sequence[PuzzleLine])
 
 
 def _show_answer(
-    console: Console, checkup: Checkup, rungs: Rungs, chosen: Sequence[PuzzleLine]
+    console: Console, checkup: Checkup, rungs: Rungs, chosen: Sequence[PuzzleLine], name: str
 ) -> None:
     (run,) = checkup.steps
     more = len(chosen) - len(rungs.true)
@@ -118,7 +118,7 @@ def _show_answer(
         line = sign(Outcome.PASSED).append(f" Right: these lines make {rungs.step}.")
         console.print(line)
         console.print(Text("Now write it in your own file, without looking here."))
-        console.print(command(f"attn check {rungs.step}", "checks it there"))
+        console.print(command(f"attn check {name}", "checks it there"))
     elif run.verdict.passes:
         left = "one line is" if more == 1 else f"{more} lines are"
         console.print(Text(f"It gives the right result, but {left} not needed. Which?"))

@@ -229,20 +229,20 @@ class Watch:
         session, lines = give_hint(self.view.session, self.view.exercise, self.view.step)
         # Asked for again, a hint would be the next one, unless all were given.
         is_new = session.progress is not self.view.session.progress
-        whole = f"attn hint {self.view.step.name}{' --again' * is_new}"
+        whole = f"attn hint {self.view.name_of(self.view.step.name)}{' --again' * is_new}"
         self.view = replace(self.view, session=session).showing(*lines, whole=whole)
 
     def _text(self) -> None:
         lesson = self._lesson(self.view.step.name)
         if lesson:
-            lines, whole = lesson_lines(lesson), f"attn read {lesson.step}"
+            lines, whole = lesson_lines(lesson), f"attn read {self.view.name_of(lesson.step)}"
             self.view = self.view.showing(*lines, whole=whole)
 
     def _answers(self) -> None:
         """Show the answer to the question after a pass, or the answers at the current step."""
         lesson = self._lesson(self.view.passed or self.view.step.name)
         if lesson:
-            whole = f"attn read {lesson.step} --answers"
+            whole = f"attn read {self.view.name_of(lesson.step)} --answers"
             at = self.view.at
             written = at is None or at.verdict.is_done
             lines = answer_lines(lesson, after=bool(self.view.asked), written=written)
@@ -260,7 +260,7 @@ class Watch:
 
         run = self.view.at or (self.view.checkup and self.view.checkup.steps[-1])
         if run:
-            whole = f"attn show {run.step.name}"
+            whole = f"attn show {self.view.name_of(run.step.name)}"
             self.view = self.view.showing(*drawn(run), whole=whole)
 
     def _list(self) -> None:

@@ -125,7 +125,7 @@ class Checking:
             self.submission.path,
             self.submission.cells,
             (
-                *(run.beside(self._done) for run in self._done),
+                *(run.beside(self._done) for run in self._done if run.step in self.steps),
                 *(StepRun.of(step, (late,)) for step in left),
             ),
             (*self.submission.remarks, *self._said),
@@ -165,6 +165,7 @@ class Checking:
             "skipped": sorted(self._skipped),
             "blocked": self._blocked,
             "steps": [step.name for step in self.steps[len(self._done) :]],
+            "beside": [step.name for step in self.exercise.steps if step not in self.steps],
             "seconds": limits.seconds_per_call,
             "loading_seconds": LOADING * limits.seconds_per_submission,
             "megabytes": limits.memory_megabytes,

@@ -53,7 +53,8 @@ class Job:
 
     file, cells, names: the code, and what each cell is called, if not by its number. imports: the
     lines of import that it lacks. given: the parameters that were handed out. packages: those that
-    it may import. skipped: the numbers of cells not to run. steps: the steps to ask. speaks: the
+    it may import. skipped: the numbers of cells not to run. steps: the steps to ask. beside: those
+    to ask, too, if they are layers that do the work of one that is not written. speaks: the
     layer that a language model speaks through, if any. trains: the task and the layer that a model
     is trained with, if any. blocked: steps that are known not to return. seconds, loading_seconds,
     megabytes, kilobytes: the limits.
@@ -83,8 +84,10 @@ class Job:
                     self._load(cell, number)
             for name in self._facts["blocked"]:
                 self._stand_in(name)
-            for name in self._facts["steps"]:
-                self._ask(name)
+            unwritten = {name for name in self._facts["steps"] if not self._ask(name)}
+            for name in self._facts["beside"]:
+                if unwritten.intersection(self._questions.done_by(name)):
+                    self._ask(name)
             if layer := self._facts.get("speaks"):
                 self._speak(layer)
             if training := self._facts.get("trains"):
@@ -113,7 +116,8 @@ class Job:
         except Exception as error:
             return failure(Failed(Outcome.RAISED, exception=report(error)))
 
-    def _ask(self, name: str) -> None:
+    def _ask(self, name: str) -> bool:
+        """Ask a step, and report what comes of it; return whether anything of it is written."""
         asked: list[AskedExample] = []
         self._send(event="counted", step=name, total=self._questions.count(name))
         for example in self._questions.of(name):
@@ -135,6 +139,7 @@ class Job:
         checks = [check_facts(each.verdict) for each in self._told(settled(asked))]
         does = self._questions.done_by(name)
         self._send(event="asked", step=name, checks=checks, does=does)
+        return any(each.verdict.outcome is not Outcome.NOT_WRITTEN for each in asked)
 
     def _told(self, asked: tuple[AskedExample, ...]) -> tuple[AskedExample, ...]:
         """Say more about a wrong layer; where that takes too long, its findings stay."""

@@ -101,6 +101,12 @@ class StepRun:
         return replace(self, verdict=StepVerdict.of(self.step, self.verdict.checks, by_layer=True))
 
     @property
+    def elsewhere(self) -> bool:
+        """Whether a step that the layer does seems to be written, where or as it does not count."""
+        finding = self.verdict.finding
+        return self.verdict.by_layer and finding is not None and bool(finding.look)
+
+    @property
     def checks_passed(self) -> int:
         """How many checks passed, each counted once."""
         return sum(check.passes for check in told_once(self.verdict.checks))

@@ -5,6 +5,7 @@ The files come with the package: inside it in an installation, beside it in the 
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 from autograder.building.checklist import for_oneself
 from autograder.errors import KitError
 from autograder.learning.own_work import WORK
-from autograder.learning.state.workspace import Workspace, workspace_at
+from autograder.learning.state.workspace import Workspace, is_workspace, workspace_at
 from autograder.model.exercise import MANIFEST, find_exercise
 from autograder.model.shipped import shipped
 
@@ -31,9 +32,10 @@ class CreatedWorkspace:
 def create_workspace(root: Path, names: Sequence[str]) -> CreatedWorkspace:
     """Make `root` a workspace with these exercises (all by default); leave work as it is.
 
-    Raises `KitError` for an unknown exercise, or when `root` is a file.
+    Raises `KitError` for an unknown exercise, or when `root` is a file or inside a workspace.
     """
     source = shipped()
+    _refuse_inside_another(root)
     if root.exists() and not root.is_dir():
         raise KitError(
             "a file of that name already exists", place=str(root), cure="name a new folder"
@@ -49,6 +51,18 @@ def create_workspace(root: Path, names: Sequence[str]) -> CreatedWorkspace:
     return CreatedWorkspace(
         workspace_at(root.resolve()), tuple(done["kept"]), tuple(done["updated"])
     )
+
+
+def _refuse_inside_another(root: Path) -> None:
+    around = next(filter(is_workspace, root.resolve().parents), None)
+    if around:
+        raise KitError(
+            "this folder is inside a workspace, and another one in there would know nothing of "
+            "the work in it",
+            place=str(root.resolve()),
+            cure=f"go on in {around}; `attn start {shlex.quote(str(around))}` brings its "
+            "exercises up to date. For a second workspace, name a folder outside",
+        )
 
 
 def _lay(file: Path, path: Path) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from autograder.errors import KitError
+from autograder.learning.own_work import which_counts
 from autograder.learning.runner.results import Checkup
 from autograder.learning.state.progress import (
     Progress,
@@ -69,6 +70,15 @@ class LearnerSession:
         left = [step for step in exercise.steps if step.name not in passed]
         return (left or exercise.steps[-1:])[0]
 
+    def name_of(self, exercise: Exercise, step: Step) -> str:
+        """Return what a command calls a step: its name, behind that of its exercise if needed.
+
+        A command about a step of another exercise than the current one has to say of which.
+        """
+        steps = [each.name for exercise in self.workspace.exercises for each in exercise.steps]
+        alone = exercise.name == self.current.name or steps.count(step.name) == 1
+        return step.name if alone else f"{exercise.name}.{step.name}"
+
     def known(self, exercise: Exercise, step: Step) -> StepProgress:
         """Return the progress in a step."""
         return self.progress.step(exercise.name, step.name)
@@ -79,6 +89,25 @@ class LearnerSession:
         before, after = vars(self.known(exercise, step)), vars(known)
         changed = {field: after[field] for field in after if after[field] != before[field]}
         return self._noted(lambda now: now.with_step(*names, replace(now.step(*names), **changed)))
+
+    def with_words_on_saving(self, checkup: Checkup) -> Checkup:
+        """Return the answer to a check, with a remark where its notebook has less than had passed.
+
+        In JupyterLab, steps are checked as they are on the screen, which may not be saved yet.
+        """
+        runs = [run for run in checkup.steps if not run.verdict.is_done]
+        unwritten = [run.step for run in runs if run.verdict.never_written]
+        gone = [each.name for each in unwritten if self.known(checkup.exercise, each).passed]
+        if checkup.file.suffix != ".ipynb" or not gone or which_counts(checkup.exercise):
+            return checkup
+        saved = time.strftime("%H:%M", time.localtime(checkup.file.stat().st_mtime))
+        steps = "a step that has" if len(gone) == 1 else f"{len(gone)} steps that have"
+        words = (
+            f"This is {checkup.file.name} as it was saved at {saved}, and {steps} passed before "
+            f"{'is' if len(gone) == 1 else 'are'} not written in it. If you see your code in "
+            "JupyterLab, save the notebook there and check again."
+        )
+        return replace(checkup, remarks=(*checkup.remarks, words))
 
     def checked(self, checkup: Checkup) -> LearnerSession:
         """Save what a check found, and when."""

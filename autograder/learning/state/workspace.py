@@ -6,7 +6,10 @@ so commands do not need to be told where it is.
 
 from __future__ import annotations
 
+import shlex
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from autograder.errors import KitError
@@ -14,6 +17,7 @@ from autograder.learning.own_work import MARK, WORK
 from autograder.model.exercise import MANIFEST, Exercise, Step, read_exercise
 from autograder.model.near_name import did_you_mean, near_name
 
+MOST_NAMED = 3
 START = "name the folder of an exercise with --in, or make a workspace: attn start my-attention"
 
 
@@ -154,13 +158,27 @@ def find_workspace(start: Path) -> Workspace:
             if (place.parent / MARK).is_dir():
                 return workspace_at(place.parent, here)
             return Workspace(place, (here,), here)
-        if (place / MARK).is_dir() and any(place.glob(f"*/{MANIFEST}")):
+        if is_workspace(place):
             return workspace_at(place)
+    below = workspaces_below(folder)
     raise KitError(
         f"this is not a workspace: there is no {MANIFEST} here or above",
         place=str(start),
-        cure=START,
+        cure=" or ".join(f"cd {shlex.quote(name)}" for name in below) or START,
     )
+
+
+def workspaces_below(folder: Path) -> tuple[str, ...]:
+    """Return the names of the folders directly in `folder` that are workspaces, the first few."""
+    with suppress(OSError):  # a folder that may not be read
+        found = (path.name for path in sorted(folder.iterdir()) if is_workspace(path))
+        return tuple(islice(found, MOST_NAMED))
+    return ()
+
+
+def is_workspace(folder: Path) -> bool:
+    """Whether this folder has exercises in it, and a record of the work in them."""
+    return (folder / MARK).is_dir() and any(folder.glob(f"*/{MANIFEST}"))
 
 
 def workspace_at(root: Path, here: Exercise | None = None) -> Workspace:

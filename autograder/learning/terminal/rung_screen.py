@@ -16,15 +16,20 @@ from autograder.learning.terminal.screen import command
 NUMBER = 3  # columns
 
 
-def puzzle_lines(rungs: Rungs) -> Iterator[RenderableType]:
-    """Give the lines to choose from, with their numbers, and how to answer."""
+def puzzle_lines(rungs: Rungs, name: str = "") -> Iterator[RenderableType]:
+    """Give the lines to choose from, with their numbers, and how to answer.
+
+    `name` is what a command calls the step, if not by its name alone.
+    """
     count, of = len(rungs.true), len(rungs.lines)
     wrong = of - count
     yield Indented(Text(_task(count, of, wrong)), 0, 0)
     numbered = {line: f"{number:>{NUMBER}}" for number, line in enumerate(rungs.lines, 1)}
     yield from _by_part(rungs, rungs.lines, numbered)
     example = " ".join(str(number) for number in range(1, count + 1))
-    yield command(f"attn puzzle {rungs.step} {example}", "tries these: type your own numbers")
+    yield command(
+        f"attn puzzle {name or rungs.step} {example}", "tries these: type your own numbers"
+    )
 
 
 def _task(count: int, of: int, wrong: int) -> str:

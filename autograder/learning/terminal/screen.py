@@ -35,11 +35,13 @@ def show_checkup(
     first_hint: Iterable[RenderableType] = (),
     picture: Iterable[RenderableType] = (),
     question: str = "",
+    name: str = "",
 ) -> None:
     """Show the answer to `attn check`, with these lines of a hint for the step to look at.
 
     `following` is the command to type when everything is right; the `picture` of the step that was
-    asked about, and its `question`, stand before it.
+    asked about, and its `question`, stand before it. `name` is what a command calls that step, or
+    the step to look at, if not by its name alone.
     """
     console.print(Text(f"checking {checkup.file.name}"))
     for remark in checkup.remarks:
@@ -58,20 +60,22 @@ def show_checkup(
         beyond = beyond_a_step if task.step else beyond_the_checks
         if words := beyond(checkup.exercise):
             console.print(Text(words))
+        for run in checkup.steps:
+            if run.elsewhere or (task.step and run.verdict.by_layer):
+                show(console, told_pieces(run))
         show(console, printed_pieces(_all_printed(checkup)))
         show(console, picture)
         if question:
             console.print(Indented(Text(question), 0, 2))
-            console.print(
-                command(f"attn read {checkup.steps[0].step.name} --answers", "the answer")
-            )
+            named = name or checkup.steps[0].step.name
+            console.print(command(f"attn read {named} --answers", "the answer"))
         console.print(Text("Continue with:"))
         console.print(command(following))
         return
     console.print(Text(f"Next: {look.step.name}", style="bold"))
     show(console, finding_pieces(look))
     console.print()
-    show(console, (*first_hint, *next_commands(task, look)))
+    show(console, (*first_hint, *next_commands(look, name)))
 
 
 def step_line(run: StepRun) -> Text:
@@ -188,9 +192,9 @@ def _all_printed(checkup: Checkup) -> str:
     return "\n".join(text.removesuffix("\n") for text in every if text)
 
 
-def next_commands(task: Task, run: StepRun) -> tuple[Indented, ...]:
-    """Return the commands to type next for a step that does not pass."""
-    name = run.step.name
+def next_commands(run: StepRun, name: str = "") -> tuple[Indented, ...]:
+    """Return the commands to type next for a step that does not pass, which they call `name`."""
+    name = name or run.step.name
     lines = [command(f"attn check {name}", "after your next change")]
     if run.step.hints:
         lines.append(command(f"attn hint {name}", "for the next hint"))

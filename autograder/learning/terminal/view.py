@@ -92,6 +92,10 @@ class View:
     def _first_open(self) -> Step:
         return self.session.open_step(self.exercise)
 
+    def name_of(self, step: str) -> str:
+        """Return what a command calls a step."""
+        return self.session.name_of(self.exercise, self.exercise.step(step))
+
     def moved(self, name: str) -> View:
         """Return the view of another step."""
         return replace(self, focus=name, news=(), passed="", asked="", extra=(), page=0)

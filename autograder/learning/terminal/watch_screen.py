@@ -57,7 +57,7 @@ def screen(console: Console, view: View, *, keys: bool) -> ShownLines:
 
 def _pages(console: Console, view: View, room: int) -> tuple[ShownLines, ...]:
     """Return the pages of the body; the picture of a step that has passed gives way to words."""
-    whole = view.whole if view.extra else f"attn check {view.step.name}"
+    whole = view.whole if view.extra else f"attn check {view.name_of(view.step.name)}"
     found = tuple[ShownLines, ...]()
     for pictured in (True, False):
         pieces = [piece_of(console, each) for each in _body(view, pictured=pictured)]
