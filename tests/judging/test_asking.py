@@ -69,6 +69,14 @@ def test_a_finding_says_what_was_seen_in_whole_sentences(source: str, words: str
     assert found is not None and words in f"{found.fact} {found.look}"
 
 
+def test_an_attribute_that_is_missing_is_told_before_what_follows_from_it() -> None:
+    source = (ROOT / "solutions" / NAME / "solution.py").read_text(encoding="utf-8")
+    other = source.replace("self.query_weights", "self.Wq")
+    found = in_this_process(other, "SingleHeadAttention").finding
+    assert found is not None and "there is no attribute `query_weights`" in found.fact
+    assert "Yours are `Wq`, `key_weights`," in found.look
+
+
 def in_this_process(source: str, step: str = "softmax") -> StepVerdict:
     names: dict[str, Any] = {"np": np}
     exec(compile(source, f"{NAME}.py", "exec"), names)
