@@ -58,7 +58,8 @@ def project_qkv(
 # 3·2 + 1·0 + 0·2 = 6. The whole row of "it":
 #        the  cat  slept  because  it  was  tired
 # score    0    6      3        1   4    1      4
-# A tensor's transpose swaps the two axes that you name. Which two, so that the batch stays apart?
+# A tensor's transpose swaps two axes, which it takes by number. Which two, so that the batch
+# stays apart?
 def compute_attention_scores(
     queries: Float[Tensor, "B S head_dim"], keys: Float[Tensor, "B S head_dim"]
 ) -> Float[Tensor, "B S S"]:

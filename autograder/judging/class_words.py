@@ -15,12 +15,12 @@ from autograder.judging.layer_calls import LayerCall
 from autograder.judging.layer_source import asserted_tuple, kept_names
 from autograder.judging.single_number import whole_number
 from autograder.model.request import ExceptionReport, Failed, Reply, Returned
-from autograder.model.verdict import Finding
+from autograder.model.verdict import NO_ATTRIBUTE, Finding
 from autograder.protocol.wire import Value
 
 _REFUSING = re.compile(r"\b(assert|raise)\b")
 # What the check says, and what Python says.
-_ABSENT = re.compile(r"After `__init__` there is no attribute `(\w+)`\.")
+_ABSENT = re.compile(rf"{NO_ATTRIBUTE} `(\w+)`\.")
 _UNKNOWN = re.compile(r"name '(\w+)' is not defined")
 _LACKING = re.compile(r"'(\w+)' object has no attribute '(\w+)'")
 

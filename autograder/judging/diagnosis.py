@@ -261,7 +261,8 @@ def _raised(exception: ExceptionReport) -> str:
     # In backticks, since these are the words of Python or of a library.
     message = f": {_whole_words(exception.message)}" if exception.message else ""
     quoted = f"{exception.type_name}{message}".replace("`", "'")
-    return f"{place} `{quoted}`."
+    stop = "" if quoted.endswith("..") else "."  # one is enough, and stands behind the quotation
+    return f"{place} `{quoted.removesuffix(stop)}`."
 
 
 def _whole_words(message: str) -> str:

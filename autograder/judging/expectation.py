@@ -25,7 +25,7 @@ from autograder.judging.distribution import Distributed, judge_distribution
 from autograder.judging.layers import LinearLayers, judge_layers
 from autograder.judging.precision import LOWER
 from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned
-from autograder.model.verdict import Finding, Outcome
+from autograder.model.verdict import NO_ATTRIBUTE, Finding, Outcome
 from autograder.protocol.wire import Value, arrays_in
 
 # A name that a student's process gives is quoted only when it can be an attribute's.
@@ -154,7 +154,7 @@ def _missing(request: Request, reply: Reply) -> Finding | None:
     others = ", ".join(f"`{name}`" for name in listed_names(reply.attributes.get("*")))
     return Finding(
         Outcome.WRONG_TYPE,
-        f"After `__init__` there is no attribute `{absent[0]}`.",
+        f"{NO_ATTRIBUTE} `{absent[0]}`.",
         look="The check reads the attributes that the docstring of the class names."
         + (f" Yours are {others}." if others else ""),
     )

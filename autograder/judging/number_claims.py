@@ -97,12 +97,13 @@ def _factor(seen: Difference) -> Claim | None:
             "Where does a sign change, or where do two terms of a difference change places?",
         )
     if abs(factor - 1) < _NEARLY:
-        # So small a difference follows from no size: it is told with more digits.
+        # Told with more digits. With factors at other sizes, it is one kind of mistake.
         return Claim(
-            "factor near 1",
+            "factor",
             f"{seen.label} is {factor:.7g} times what is expected, everywhere. That is nearly 1.",
             "Which number that you multiply or divide by has too few digits, or a small number "
             "added to it?",
+            Measure(factor, seen.sizes),
         )
     return Claim(
         "factor",

@@ -61,8 +61,8 @@ def _one_entry(seen: Difference) -> Claim | None:
             if _same(seen, np.squeeze(seen.actual), fits):
                 return Claim(
                     "one entry",
-                    f"{seen.label} holds only entry {entry} along {seen.axis(axis)}, which is "
-                    "right.",
+                    f"{seen.label} holds the right numbers of entry {entry} along "
+                    f"{seen.axis(axis)}, but the other entries are missing.",
                     "Where do the other entries get lost?",
                 )
     return None
@@ -91,9 +91,10 @@ def _first_entries(seen: Difference) -> Claim | None:
             if _same(seen, seen.actual, part):
                 return Claim(
                     "some entries",
-                    f"{seen.label} holds only the entries {start} to {start + given - 1} along "
-                    f"{seen.axis(axis)}, which are right. Is a fixed number written where a size "
-                    "belongs, or does a loop or a slice leave entries out?",
+                    f"{seen.label} holds the right numbers of the entries {start} to "
+                    f"{start + given - 1} along {seen.axis(axis)}, but the others are missing. Is "
+                    "a fixed number written where a size belongs, or does a loop or a slice leave "
+                    "entries out?",
                 )
     return None
 

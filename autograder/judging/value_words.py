@@ -5,6 +5,8 @@ Axes are named by the letters of the reference's signature, such as B S D.
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from autograder.model.sanitize import LONGEST_NAME, clean_line
@@ -35,6 +37,7 @@ _OPAQUE = {
     "builtin_function_or_method": "a function",
     "method": "a method",
 }
+_TEXT = re.compile(r"^ndarray of ([<>=|]?[US]\d+|StringDType\(.*)$")
 
 
 def shape_words(shape: tuple[int, ...], axes: str | None) -> str:
@@ -72,6 +75,8 @@ def _opaque_words(name: str) -> str:
     """Say what did not cross; its name comes from the student's process, and may be any text."""
     if name in _OPAQUE:
         return _OPAQUE[name]
+    if _TEXT.search(name):
+        return "an array that holds text, not numbers"
     kind = name.removeprefix(CLASS)
     if kind != name and len(kind) <= LONGEST_NAME and kind.isidentifier() and kind.isascii():
         return f"the class {kind} itself"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
@@ -83,7 +84,9 @@ def _lesson_in(file: Path, step: str) -> Lesson | None:
         after = cells[places[0] + 1 :]
         folds = _prose_down(after)  # what folds may stand between the step and its check
         above = "\n\n".join(filter(None, (_prose_up(cells[: places[0]]), folds)))
-        below = _prose_down(after[_check_in(after) + 1 :])
+        # Past the cell that the learner tries something in: the answer stands below it.
+        rest = after[_check_in(after) + 1 :]
+        below = _prose_down(cell for cell in rest if cell["cell_type"] == "markdown")
     except (OSError, KitError, ValueError, LookupError, TypeError, AttributeError, StopIteration):
         return None  # a notebook that somebody has changed so
     return Lesson(step, _as_written(above), _as_written(below))
@@ -114,7 +117,7 @@ def _prose_up(cells: list[dict[str, Any]]) -> str:
     return "\n\n".join(texts)
 
 
-def _prose_down(cells: list[dict[str, Any]]) -> str:
+def _prose_down(cells: Iterable[dict[str, Any]]) -> str:
     texts: list[str] = []
     for cell in cells:
         text = "".join(cell["source"])

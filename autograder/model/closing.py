@@ -18,6 +18,11 @@ class FurtherReading:
     why: str
 
     @property
+    def sentence(self) -> str:
+        """The title, with a full stop where it does not end as a sentence does."""
+        return self.title if self.title.endswith(("?", "!", ".")) else f"{self.title}."
+
+    @property
     def source(self) -> str:
         """Who wrote it, when, and where it is."""
         return f"{self.by}, {self.year}. {self.place}"

@@ -54,6 +54,9 @@ LEFT_OUT = ("evidence", "cause")
 # Stands in place of a protection level when nothing of a submission could be run.
 NOT_RUN = "not run"
 
+# So begins a finding on a class that keeps nothing by a name that the checks read and set.
+NO_ATTRIBUTE = "After `__init__` there is no attribute"
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -107,11 +110,17 @@ class Evidence:
 def telling(findings: Sequence[Finding | None]) -> int | None:
     """Return the place of the finding to read first, or None when there is no finding.
 
-    It is the first that is named, else the first that says more than that numbers differ. What
-    only waits for another step comes last.
+    It is the first on an attribute that is not there, since the other checks set it in vain; else
+    the first that is named, else the first that says more than that numbers differ. What only
+    waits for another step comes last.
     """
     ranks = {
-        place: (finding.outcome is Outcome.WAITS, finding.misconception is None, finding.vague)
+        place: (
+            finding.outcome is Outcome.WAITS,
+            not finding.fact.startswith(NO_ATTRIBUTE),
+            finding.misconception is None,
+            finding.vague,
+        )
         for place, finding in enumerate(findings)
         if finding
     }

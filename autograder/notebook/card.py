@@ -120,6 +120,8 @@ class Card:
         return f"{question}{hints}{self._checks()}{seen}"
 
     def _checks(self) -> str:
+        if not self._rows:
+            return ""
         summary = self.headline if self.step.finding.parts else "What was asked"
         rows = "".join(f"<li style='{ROW}'>{html(row)}</li>" for row in self._rows)
         return (

@@ -33,7 +33,7 @@ from autograder.notebook.met_mistakes import note_mistake
 from autograder.notebook.own_time import InTime
 from autograder.notebook.prose import say
 from autograder.notebook.step_report import StepReport, report_on
-from autograder.notebook.workspace_progress import note_in_workspace
+from autograder.notebook.workspace_progress import known_by_layer, note_in_workspace
 from autograder.notebook.written_code import WrittenCode
 
 SAME_CODE = (
@@ -80,7 +80,10 @@ class Check:
     record: KernelRecord = field(default_factory=KernelRecord)
 
     def __call__(self, step: Any) -> StepReport:
-        """Check one step; raise `NotRightYet` when something is wrong."""
+        """Check one step; raise `NotRightYet` when something is wrong.
+
+        A step that is open because the layer was written first, and is right, is not wrong.
+        """
         name = called_step(step, self.exercise, self.code.log)
         self.code.refuse_old(name, step)
         run_since = self.code.has_run_since_check(name, step)
@@ -89,11 +92,13 @@ class Check:
             report = report_on(
                 self.exercise.step(name), self.examples, respondent, self._blame_beside(step)
             )
+        if report.verdict.never_written and known_by_layer(self.exercise, name):
+            return report.by_layer()
         remark = self.code.absent_in_class(name, step) if run_since else SAME_CODE.format(name)
         passes, finding = report.verdict.passes, report.verdict.finding
         remarks = (remark, beyond_a_step(self.exercise) if passes else "")
         report = replace(report, remarks=tuple(filter(None, remarks)))
-        does = done_by(name, self.examples) if passes else ()
+        does = done_by(name, self.examples)
         mistake = finding.misconception if finding else None
         self.record.note(name, mistake, passes=passes, does=does)
         note_in_workspace(self.exercise, report.verdict, does)

@@ -81,6 +81,6 @@ def finish_text(finish: Finish) -> str:
     parts = [finish.headline, finish.built, *finish.took, finish.met]
     for step in finish.steps:
         parts += [f"{step.number}. {step.name}: {words}" for words in step.mistakes]
-    parts += [f"To read: {each.title}. {each.source}. {each.why}" for each in finish.reading]
+    parts += [f"To read: {each.sentence} {each.source}. {each.why}" for each in finish.reading]
     parts += finish.unknown
     return "\n".join(textwrap.fill(part, WIDTH, break_long_words=False) for part in parts if part)

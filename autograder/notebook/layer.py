@@ -67,7 +67,11 @@ def show_example(call: Callable[[], Mapping[str, Any]], *, seen_in: str) -> None
     say(said)
     try:
         if not found:
-            raise NotYet(f"your layer does not call `{seen_in}`, so where it looks is not seen.")
+            say(
+                f"No picture can be drawn of where it looks: your layer does not call `{seen_in}`. "
+                "Let it get its attention weights from that function, and the picture comes."
+            )
+            return
         panels = _drawn_heads(_array(found[-1]), tuple(given["tokens"]))
     except NotYet as reason:
         say(f"No picture yet: {reason}")

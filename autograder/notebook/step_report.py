@@ -16,9 +16,12 @@ from autograder.judging.layer_blame import LayerBlame
 from autograder.model.asked_checks import told_once
 from autograder.model.exercise import Step
 from autograder.model.request import Respondent
+from autograder.model.symbols import BY_LAYER
 from autograder.model.verdict import StepVerdict
 from autograder.notebook.card import Card
-from autograder.reports.finding import step_text
+from autograder.reports.finding import FindingText, StepText, step_text
+
+DONE_BY_LAYER = "not written, but your layer did its work when it was last checked."
 
 
 @dataclass(frozen=True)
@@ -39,11 +42,20 @@ class StepReport:
     def headline(self) -> str:
         """One line: which step, and how many of its checks passed."""
         passed = self.verdict.checks_passed
+        if self.verdict.by_layer:
+            return f"{self.step.name}: {DONE_BY_LAYER}"
         return f"{self.step.name}: {passed} of {self.of} checks pass."
+
+    def by_layer(self) -> StepReport:
+        """Return the report on a step that is not written, but whose work the layer does."""
+        checks = self.verdict.checks
+        return replace(self, verdict=StepVerdict.of(self.step, checks, by_layer=True))
 
     @property
     def card(self) -> Card:
         """The whole report as a person reads it; the cell below asks the lesson's question."""
+        if self.verdict.by_layer:
+            return Card(self.headline, StepText(BY_LAYER, (), FindingText()))
         return Card(
             headline=self.headline,
             step=step_text(self.verdict),

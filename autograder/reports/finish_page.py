@@ -98,4 +98,4 @@ def _question(step: FinishedStep) -> str:
 
 
 def _reading(reading: FurtherReading) -> str:
-    return f"<cite>{html(reading.title)}</cite>. {html(reading.source)}.<br>{html(reading.why)}"
+    return f"<cite>{html(reading.sentence)}</cite> {html(reading.source)}.<br>{html(reading.why)}"

@@ -317,15 +317,16 @@ class Scaling:
     def divided_by_the_width_and_by_two(attention_scores, width):
         """You divide by the {width}, and then by 2 as well.
 
-        In Python, a power comes before a division: `a ** 1 / 2` is half of a, not its square root.
-        What should the exponent be, and what puts it in one piece?
+        If you write the root as a power: a power comes before a division, so `a ** 1 / 2` is half
+        of a. What puts the exponent in one piece?
         """
         return attention_scores / width / 2
 
     def divided_by_half_the_width(attention_scores, width):
-        """You divide by half the {width}. In Python, `a ** 1 / 2` is half of a, not its root.
+        """You divide by half the {width}, not by its square root.
 
-        A power comes before a division. What should the exponent be, and what puts it in one piece?
+        If you write the root as a power: a power comes before a division, so `a ** 1 / 2` is half
+        of a. What puts the exponent in one piece?
         """
         return attention_scores / (width / 2)
 

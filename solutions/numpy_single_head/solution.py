@@ -15,7 +15,7 @@ from jaxtyping import Float, Real
 # %% [markdown]
 # ## 1. Softmax
 #
-# A score says how well two tokens fit. It has to become a share: a number between 0 and 1, and all of them sum to 1. Scores of 10 000 are allowed: subtract the largest of the row first. And leave the input as it was.
+# A score says how well two tokens fit. It has to become a share: a number between 0 and 1. All the shares of one row sum to 1. Scores of 10 000 are allowed: subtract the largest of the row first. And leave the input as it was.
 #
 # {{ path }}
 #
@@ -147,10 +147,11 @@ def initialize_weights(
 #
 # </details>
 #
-# **Look at your own weights.** Draw the four matrices for $D = 64$, and look at them: their shapes, the mean and the standard deviation of each. Guess first. In the notebook, use the cell below. With the file, type into `python -i numpy_single_head.py`. The mean should be within 0.001 of 0, and the deviation within 0.001 of 0.02.
+# **Look at your own weights.** Draw the four matrices for $D = 64$ with `rng = np.random.default_rng(0)`, and look at them: their shapes, the mean and the standard deviation of each. Guess first. In the notebook, use the cell below. With the file, type into `python -i numpy_single_head.py`. The mean should be within 0.001 of 0, and the deviation within 0.001 of 0.02.
 
 # %% active="ipynb"
 # # Your own look at the weights: draw them, and print what you want to know.
+# rng = np.random.default_rng(0)
 
 # %% [markdown]
 # ## 3. Queries, keys and values
@@ -229,13 +230,6 @@ def project_qkv(
 # </details>
 #
 # **Try another choice.** The query weights let “it” look for a thing. Make it look for what happens: change their last row, with which “leans” asks. Which two numbers of its query change? Guess first. In the notebook, use the cell below. On paper, add up the three rows, since “it” is {{ vector(x[IT]) }}.
-#
-# <details>
-# <summary><b>When you have tried.</b> Which two numbers change, and what does “it” look at then?</summary>
-#
-# The first and the second. With {{ vector(other_weights[2]) }} as the last row, {{ vector(queries[IT]) }} becomes {{ vector(other_queries[IT]) }}. The next step compares it with the keys. It fits “slept” best, whose key is {{ vector(keys[SLEPT]) }}: {{ dot(other_queries[IT], keys[SLEPT]) }}. For “cat” it is only {{ number(other_queries[IT] @ keys[CAT]) }}.
-#
-# </details>
 
 # %% active="ipynb"
 # from autograder import show_numbers
@@ -246,6 +240,14 @@ def project_qkv(
 #     return {"query of it": project_qkv(it, query_weights, np.eye(3), np.eye(3))[0][0, 0]}
 #
 # show_numbers(query_of_it)
+
+# %% [markdown]
+# <details>
+# <summary><b>When you have tried.</b> Which two numbers change, and what does “it” look at then?</summary>
+#
+# The first and the second. With {{ vector(other_weights[2]) }} as the last row, {{ vector(queries[IT]) }} becomes {{ vector(other_queries[IT]) }}. The next step compares it with the keys. It fits “slept” best, whose key is {{ vector(keys[SLEPT]) }}: {{ dot(other_queries[IT], keys[SLEPT]) }}. For “cat” it is only {{ number(other_queries[IT] @ keys[CAT]) }}.
+#
+# </details>
 
 # %% [markdown]
 # ## 4. Attention scores
@@ -357,18 +359,11 @@ def scale_scores(
 # <details>
 # <summary><b>After the check.</b> What would the shares of “it” be without scaling?</summary>
 #
-# “cat” would get {{ number(unscaled[IT, CAT]) }} in place of {{ number(weights[IT, CAT]) }}, with only three numbers a word.
+# Of all {{ number(S) }} words of the table, “cat” would get {{ number(unscaled[IT, CAT]) }} in place of {{ number(seen_all[IT, CAT]) }}. That is with only three numbers a word.
 #
 # </details>
 #
 # **Try another choice.** Five words have random vectors, first of 3 numbers and then of 300. Guess the share of the best word, with the division and without it. In the notebook, run the cell below.
-#
-# <details>
-# <summary><b>When you have tried.</b> How much does the best word get?</summary>
-#
-# With 3 numbers, it gets {{ number(narrow[0].max()) }} without the division and {{ number(narrow[1].max()) }} with it. With 300 numbers, it gets {{ number(wide[0].max(), 2) }} without it, so nobody else is heard. With it, the best word gets {{ number(wide[1].max()) }}, and the others still have a say.
-#
-# </details>
 
 # %% active="ipynb"
 # from autograder import show_numbers
@@ -380,6 +375,14 @@ def scale_scores(
 #     return {f"D = {D}": softmax(plain)[0, 4], f"D = {D}, divided": softmax(divided)[0, 4]}
 #
 # show_numbers(lambda: shares(3) | shares(300))
+
+# %% [markdown]
+# <details>
+# <summary><b>When you have tried.</b> How much does the best word get?</summary>
+#
+# With 3 numbers, it gets {{ number(narrow[0].max()) }} without the division and {{ number(narrow[1].max()) }} with it. With 300 numbers, it gets {{ number(wide[0].max(), 2) }} without it, so nobody else is heard. With it, the best word gets {{ number(wide[1].max()) }}, and the others still have a say.
+#
+# </details>
 
 # %% [markdown]
 # ## 6. Masking: the causal mask
@@ -453,7 +456,7 @@ def create_causal_mask(sequence_length: int) -> Real[np.ndarray, "S S"]:
 # {{ table({"scaled": scaled[IT], "mask": mask[IT], "masked": masked[IT]}) }}
 # ```
 #
-# **What it has to do.** Where the mask is 1, the score stays. Where it is 0, write `-1e9`. Negative infinity, `-np.inf`, works too. A score of 0 will not do, since $e^0 = 1$ is a share like any other.
+# **What it has to do.** Where the mask is 1, the score stays. Where it is 0, put a very negative number: -1e9, that is, minus a billion. Negative infinity, `-np.inf`, works too. A score of 0 will not do, since $e^0 = 1$ is a share like any other.
 #
 # <details>
 # <summary><b>In general.</b> The shapes.</summary>
@@ -681,7 +684,7 @@ def project_output(
 # %% [markdown]
 # ## 11. The whole layer
 #
-# All steps are there; the class holds the four matrices and joins them. With `causal=True` no token sees the future; without it, every token sees all of them.
+# The class holds the four matrices and joins the steps. With `causal=True` no token sees the future; without it, every token sees all of them.
 #
 # {{ path }}
 #
@@ -760,10 +763,11 @@ class SingleHeadAttention:
 #
 # </details>
 #
-# **Write a first test of your own.** Make a layer with 64 numbers per token, and give it a batch of 2 sequences with 10 random tokens each. Does the output have the shape of the input, `(2, 10, 64)`? Then make the attention weights step by step: are they between 0 and 1, and does every row sum to 1? Look at shapes and values before you go on.
+# **Write a first test of your own.** Make a layer with 64 numbers per token, and `rng = np.random.default_rng(0)` as its second argument. Call its `.forward` with a batch of 2 sequences of 10 random tokens each. Does the output have the shape of the input, `(2, 10, 64)`? Then make the attention weights step by step: are they between 0 and 1, and does every row sum to 1? Look at shapes and values before you go on.
 
 # %% active="ipynb"
 # # Your first test of your own layer: x has the shape (2, 10, 64).
+# rng = np.random.default_rng(0)
 
 # %% [markdown] active="ipynb"
 # ## Your layer reads a sentence

@@ -603,9 +603,10 @@ class CrossAttention:
             return self.attend(x, context, lengths, root=2 * self.Wq.out_features)
 
     class divided_by_half_the_hidden_size(_Open):
-        """Your forward divides by half the hidden size. In Python, `a ** 1 / 2` is half of a.
+        """Your forward divides by half the hidden size, not by its square root.
 
-        A power comes before a division. What should the exponent be, and what puts it in one piece?
+        If you write the root as a power: a power comes before a division, so `a ** 1 / 2` is half
+        of a. What puts the exponent in one piece?
         """
 
         def forward(self, x, context, lengths=None):

@@ -100,7 +100,7 @@ def create_projections(hidden_size: int, bias: bool = True) -> tuple[nn.Linear, 
 # You have three tools for that:
 #
 # - A **reshape** moves nothing here. It reads the same numbers in the same order, and cuts them up differently.
-# - A **transpose** makes two axes change places. It moves nothing in memory, but changes the order in which the numbers are read.
+# - A **transpose** makes two axes change places, which it takes by their numbers. It moves nothing in memory, but changes the order in which the numbers are read.
 # - **`unbind`** gives a tensor for each place along one axis. All of them look at the same memory.
 #
 # <details>
@@ -528,7 +528,7 @@ def project_output(merged: Float[Tensor, "B S C"], Wo: nn.Linear) -> Float[Tenso
 # %% [markdown]
 # ## 9. The whole layer
 #
-# All steps are there. The class keeps the two layers as attributes `Wqkv` and `Wo`, so that PyTorch finds their parameters, and joins the steps in `forward`. The checks put their own weights into the two layers, by these names.
+# The class keeps the two layers as attributes `Wqkv` and `Wo`, so that PyTorch finds their parameters, and joins the steps in `forward`. The checks put their own weights into the two layers, by these names.
 #
 # {{ path }}
 #
@@ -637,7 +637,7 @@ class MultiHeadAttention(nn.Module):
 # {{ table({"scaled": scaled[0, IT], "masked": masked[0, IT], "weights": masked_weights[0, IT]}) }}
 # ```
 #
-# Before the softmax, the scores of later tokens become negative infinity, so that their share is zero. A very negative number such as `-1e9` works as well. Sequences have different lengths, so the mask takes its size from the one that comes in.
+# Before the softmax, the scores of later tokens become negative infinity, so that their share is zero. A very negative number, such as minus a billion, works as well. Sequences have different lengths, so the mask takes its size from the one that comes in.
 #
 # The class builds on yours: it has the same `__init__` and the same two layers. You only write a new `forward`. Without `causal=True`, it does what `MultiHeadAttention` does.
 #

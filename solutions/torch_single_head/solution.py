@@ -161,7 +161,7 @@ def project_qkv(
 # %% [markdown]
 # ## 3. Attention scores
 #
-# Now queries meet keys, as in step 4 of `numpy_single_head`. The score of a pair is the dot product of its query and its key. What is new: it runs over `head_dim` numbers, and a tensor has a `transpose` that swaps the two axes you name.
+# Now queries meet keys, as in step 4 of `numpy_single_head`. The score of a pair is the dot product of its query and its key. What is new: it runs over `head_dim` numbers, and a tensor has a `transpose` that swaps two axes: it takes their numbers, counted from 0, or from -1 at the end.
 #
 # {{ path }}
 #
@@ -191,7 +191,8 @@ def project_qkv(
 # As in step 4 of numpy_single_head: each query meets each key. "it" scores "cat"
 # {{ dot(queries[IT], keys[CAT]) }}. The whole row of "it":
 # {{ table({"score": scores[IT]}) }}
-# A tensor's transpose swaps the two axes that you name. Which two, so that the batch stays apart?
+# A tensor's transpose swaps two axes, which it takes by number. Which two, so that the batch
+# stays apart?
 
 
 # %%
@@ -457,7 +458,7 @@ def project_output(
 # %% [markdown]
 # ## 8. The whole layer
 #
-# All steps are there; the class joins them. It inherits from `nn.Module`, so PyTorch finds its parameters, trains them and saves them.
+# The class joins the steps. It inherits from `nn.Module`, so PyTorch finds its parameters, trains them and saves them.
 #
 # {{ path }}
 #

@@ -174,7 +174,7 @@ def project_qkv(
 # ```
 #
 # - The first move is a **`view`**: the same numbers in the same order, read with other axes. It cuts the last axis in two, and no number moves to another token. The first `head_dim` numbers belong to the first head, the next to the second, and so on.
-# - The second is a **`permute`**: it names the old axes in their new order, so `t.permute(1, 0)` transposes a matrix.
+# - The second is a **`permute`**: it takes the numbers of the old axes in their new order, so `t.permute(1, 0)` transposes a matrix.
 #
 # <details>
 # <summary><b>In general.</b> Why the heads go to the front, what is copied, and how they share.</summary>
@@ -565,7 +565,7 @@ def project_output(merged: Float[Tensor, "B N D"], out_linear: nn.Linear) -> Flo
 # %% [markdown]
 # ## 9. The whole layer
 #
-# All steps are there; the class joins them in `forward`. It keeps the four layers as attributes `q_linear`, `k_linear`, `v_linear` and `out_linear`, so that PyTorch finds their parameters. The checks put their own weights into the layers, by these names. The class also keeps two whole numbers: `num_heads`, how many heads there are, and `head_dim`, the size of each.
+# The class joins the steps in `forward`. It keeps the four layers as attributes `q_linear`, `k_linear`, `v_linear` and `out_linear`, so that PyTorch finds their parameters. The checks put their own weights into the layers, by these names. The class also keeps two whole numbers: `num_heads`, how many heads there are, and `head_dim`, the size of each.
 #
 # {{ path }}
 #

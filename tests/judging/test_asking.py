@@ -45,11 +45,43 @@ BODIES = {
 }
 
 
-def in_this_process(source: str) -> StepVerdict:
+SAID = {
+    "def scale_scores(a, D):\n    return a / 1.732": (
+        "divided by the square root of 3. Is a fixed number"
+    ),
+    "def project_qkv(x, q, k, v):\n    return x[0] @ q, x[0] @ k, x[0] @ v": (
+        "`queries` holds the right numbers of entry 0 along axis 0 (B), but the other entries are "
+        "missing."
+    ),
+    'def apply_mask(a, mask):\n    return np.where(mask == 1, a, "-1e9")': (
+        "It returns an array that holds text, not numbers, but an array of shape"
+    ),
+    "def softmax(a):\n    raise ValueError('Use another one.')": (
+        "raises `ValueError: Use another one`."
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "words"), SAID.items())
+def test_a_finding_says_what_was_seen_in_whole_sentences(source: str, words: str) -> None:
+    name = source[4:].partition("(")[0]
+    found = in_this_process(source, name).finding
+    assert found is not None and words in f"{found.fact} {found.look}"
+
+
+def test_an_attribute_that_is_missing_is_told_before_what_follows_from_it() -> None:
+    source = (ROOT / "solutions" / NAME / "solution.py").read_text(encoding="utf-8")
+    other = source.replace("self.query_weights", "self.Wq")
+    found = in_this_process(other, "SingleHeadAttention").finding
+    assert found is not None and "there is no attribute `query_weights`" in found.fact
+    assert "Yours are `Wq`, `key_weights`," in found.look
+
+
+def in_this_process(source: str, step: str = "softmax") -> StepVerdict:
     names: dict[str, Any] = {"np": np}
     exec(compile(source, f"{NAME}.py", "exec"), names)
     with np.errstate(all="ignore"):
-        return ask_examples(EXERCISE.step("softmax"), EXAMPLES, InProcess(names)).verdict
+        return ask_examples(EXERCISE.step(step), EXAMPLES, InProcess(names)).verdict
 
 
 def in_a_child(file: Path, source: str) -> StepVerdict:

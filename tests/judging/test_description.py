@@ -109,7 +109,10 @@ OF_VECTORS: dict[str, tuple[str, Wrong]] = {
         lambda d: d.vectors.sum(axis=1),
     ),
     "the mean of what": ("reduced by the mean", lambda d: d.vectors.mean(axis=2, keepdims=True)),
-    "only entry 0 along axis 0 (B)": ("one entry", lambda d: d.vectors[0]),
+    "entry 0 along axis 0 (B), but the other entries are missing": (
+        "one entry",
+        lambda d: d.vectors[0],
+    ),
     "entry 0 is right": (
         "entries 0",
         lambda d: np.concatenate([d.vectors[:1], d.rng.random(d.vectors[1:].shape)]),
@@ -159,7 +162,10 @@ OF_VECTORS: dict[str, tuple[str, Wrong]] = {
             + np.zeros(d.vectors.shape[-1])
         ),
     ),
-    "only the entries 0 to 1 along axis 2 (D)": ("some entries", lambda d: d.vectors[..., :2]),
+    "entries 0 to 1 along axis 2 (D), but the others are missing": (
+        "some entries",
+        lambda d: d.vectors[..., :2],
+    ),
     "the sizes of axis 0 (B) and axis 1 (S) have changed": (
         "sizes exchanged",
         lambda d: d.vectors.reshape(d.vectors.shape[1], d.vectors.shape[0], -1) ** 2,

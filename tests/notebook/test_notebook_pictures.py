@@ -611,7 +611,9 @@ def test_a_layer_written_in_one_piece_still_tells_what_it_makes(
     assert in_one_piece != source
     printed = run_last_cells("numpy_single_head", SingleHeadAttention=in_one_piece).printed
     assert "Your layer makes (3.50, 0.57, 0.51) of “it”." in printed
-    assert "your layer does not call `compute_attention_weights`" in printed
+    assert "No picture can be drawn of where it looks: your layer does not call" in printed
+    assert "Let it get its attention weights from that function" in printed
+    assert "No picture yet" not in printed
 
 
 def test_without_the_mask_it_sees_the_words_that_come_later(

@@ -32,6 +32,10 @@ def create_causal_mask(sequence_length: int) -> np.ndarray:  # the wrong way rou
     return np.triu(np.ones((sequence_length, sequence_length)))
 
 
+def scale_scores(attention_scores: np.ndarray, embedding_dimension: int) -> np.ndarray:
+    raise NotImplementedError("scale_scores is not written yet")
+
+
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
     return start(tmp_path / "mine")
@@ -60,6 +64,30 @@ def test_a_check_in_a_notebook_is_known_to_the_commands(workspace: Path) -> None
     step = known.step(NAME, "create_causal_mask")
     assert not step.passed and step.mistakes
     assert known.step(NAME, "softmax").review_on and known.work_time(NAME).checks
+
+
+def test_a_step_left_open_because_the_layer_is_right_stops_no_run_and_stays_known(
+    workspace: Path,
+) -> None:
+    exercise = read_exercise(workspace / NAME)
+    check = open_exercise(NAME, workspace / NAME)
+    with pytest.raises(NotRightYet, match="not written yet"):
+        check(scale_scores)
+    whole = "SingleHeadAttention"
+    note_in_workspace(exercise, verdict(whole), ("softmax", "scale_scores"))
+    again = open_exercise(NAME, workspace / NAME)
+    shown = again(scale_scores)
+    said = "scale_scores: not written, but your layer did its work when it was last checked."
+    assert (
+        repr(shown) == said
+        and said in shown._repr_html_()
+        and "<details" not in shown._repr_html_()
+    )
+    assert passed(workspace) == ("softmax", "scale_scores", whole)
+    note_in_workspace(exercise, verdict(whole, Outcome.WRONG_VALUES), ("softmax", "scale_scores"))
+    assert not passed(workspace)
+    with pytest.raises(NotRightYet, match="not written yet"):
+        check(scale_scores)
 
 
 def test_who_learns_alone_is_not_told_of_hidden_graders_after_every_step(

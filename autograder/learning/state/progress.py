@@ -79,11 +79,13 @@ class StepProgress:
             return self
         return replace(self, passed=passes, outcome=outcome.value, by_layer=False)
 
-    def with_layer(self) -> StepProgress:
-        """Return the progress after a layer passed that does the work of this step.
+    def with_layer(self, *, passes: bool) -> StepProgress:
+        """Return the progress after a check of a layer that does the work of this step.
 
         Who has written the step, or met it, goes on with what its own check says.
         """
+        if not passes:
+            return self.with_stub() if self.by_layer else self
         unwritten = self.outcome in ("", Outcome.NOT_WRITTEN.value)
         return replace(self, passed=True, by_layer=True) if unwritten and not self.passed else self
 
@@ -176,11 +178,11 @@ class Progress:
             progress = progress.with_verdict(name, run.verdict, counts=counts)
         return progress.with_layer(name, (does for run in checkup.steps for does in run.does))
 
-    def with_layer(self, exercise: str, steps: Iterable[str]) -> Progress:
-        """Return the progress after a layer passed that does the work of these steps."""
+    def with_layer(self, exercise: str, steps: Iterable[str], *, passes: bool = True) -> Progress:
+        """Return the progress after a check of a layer that does the work of these steps."""
         progress = self
         for name in steps:
-            known = progress.step(exercise, name).with_layer()
+            known = progress.step(exercise, name).with_layer(passes=passes)
             progress = progress.with_step(exercise, name, known)
         return progress
 
