@@ -83,7 +83,7 @@ $(PYODIDE): autograder/site/parts.py autograder/site/npm/package-lock.json | $(R
 # The exercises as web pages, for any static host. SITE=elsewhere puts them there.
 SITE ?= my-site
 site: $(PYODIDE)
-	$(BIN)/attn site $(SITE)
+	$(BIN)/attn site $(SITE) --with-answers
 
 # A course whose gradebook is in PostgreSQL; needs the server from the system (`postgresql`).
 test-postgres: $(BROWSER)

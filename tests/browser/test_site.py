@@ -33,7 +33,7 @@ class Quiet(SimpleHTTPRequestHandler):
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A site, in a folder below that of its server."""
     made = tmp_path_factory.mktemp("host") / "below" / "site"
-    run = typed("site", made, folder=made.parent.parent)
+    run = typed("site", made, "--with-answers", folder=made.parent.parent)
     assert run.code == 0, run.err
     return made
 
@@ -137,6 +137,25 @@ def test_the_keyboard_alone_is_enough(page: Page) -> None:
     assert page.evaluate("() => document.activeElement.textContent") == "Check"
     page.keyboard.press("Enter")
     expect(page.locator("#softmax .answer")).to_contain_text("softmax")
+
+
+def test_after_the_hints_the_lines_of_a_step_can_be_sorted(page: Page) -> None:
+    hints = page.locator("#scale_scores .hints")
+    for _ in range(3):
+        page.locator("#scale_scores [data-act=hint]").click()
+    expect(hints).to_contain_text("Hint 3 of 3")
+    wrong = hints.get_by_role("button", name="return attention_scores / embedding_dimension / 2")
+    wrong.click()
+    hints.get_by_role("button", name="Try this order").click()
+    expect(hints).to_contain_text("Not yet.")
+    wrong.click()
+    right = hints.get_by_role("button", name="return attention_scores / np.sqrt")
+    right.click()
+    assert "chosen as number 1" in str(right.get_attribute("aria-label"))
+    hints.get_by_role("button", name="Try this order").click()
+    expect(hints).to_contain_text("Right: these lines make scale_scores.")
+    page.reload()
+    expect(page.locator("#scale_scores .hints")).to_contain_text("Choose them in their order.")
 
 
 def test_two_tabs_do_not_overwrite_each_other(page: Page) -> None:
