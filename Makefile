@@ -90,7 +90,7 @@ test-postgres: $(BROWSER)
 	$(BIN)/python -m pytest tests/postgres
 
 # The pictures of the documents, retaken from the real pages; needs Chromium, too.
-pictures: $(BROWSER)
+pictures: $(BROWSER) $(PYODIDE)
 	PYTHONPATH=tests $(BIN)/python tests/browser/pictures.py
 
 $(BROWSER): $(READY)

@@ -69,7 +69,7 @@ class Page:
         said = [*lines.words(checkup), *(trouble.message for trouble in checkup.troubles)]
         if lines.is_right(checkup):
             said.append("Now write it in the editor, without looking here.")
-        told = "".join(f"<p>{html(words)}</p>" for words in said)
+        told = _paragraphs(said)
         (run,) = checkup.steps
         return told if run.verdict.passes or checkup.troubles else told + _card(run, ()).html()
 
@@ -104,10 +104,12 @@ class Page:
         except KitError as error:
             return {"passes": False, "html": f"<p>{html(str(error))}</p>", "printed": ""}
         (run,) = checkup.steps
+        told = run.verdict.finding.fact if run.verdict.finding else ""
+        others = [each.message for each in checkup.troubles if each.fact != told]
         return {
             "passes": run.verdict.is_done,
             "mistake": run.verdict.finding.misconception if run.verdict.finding else None,
-            "html": _card(run, checkup.remarks).html(),
+            "html": _card(run, checkup.remarks).html() + _paragraphs(others),
             "printed": "".join((checkup.printed, *(check.printed for check in run.checks))),
         }
 
@@ -120,6 +122,10 @@ class Page:
         submission = Submission("you", self._exercise.name, code, file)
         names = tuple(name for name, _ in cells)
         return Checking(self._exercise, submission, steps, names=names)
+
+
+def _paragraphs(said: Iterable[str]) -> str:
+    return "".join(f"<p>{html(words)}</p>" for words in said)
 
 
 def _card(run: StepRun, remarks: Sequence[str]) -> Card:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -13,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from support.learner_workspace import NAME, start, stub_file
 from support.reference_steps import reference_steps
+from support.static_host import StaticHost
 from support.typed_commands import typed
 
 RIGHT = reference_steps(NAME)
@@ -20,13 +18,6 @@ OVER_QUERIES = """def softmax(scores):
     powers = np.exp(scores - scores.max(axis=-2, keepdims=True))
     return powers / powers.sum(axis=-2, keepdims=True)
 """
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    """Serves files, and says nothing."""
-
-    def log_message(self, format: str, *words: object) -> None:
-        """Say nothing."""
 
 
 @pytest.fixture(scope="module")
@@ -39,22 +30,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def host(folder: Path) -> Iterator[ThreadingHTTPServer]:
+def host(folder: Path) -> Iterator[StaticHost]:
     """A static host, whose files the site is some levels below of."""
-    serving = partial(Quiet, directory=str(folder.parent.parent))
-    server = ThreadingHTTPServer(("127.0.0.1", 0), serving)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
+    with StaticHost(folder.parent.parent) as served:
+        yield served
 
 
 @pytest.fixture
-def page(host: ThreadingHTTPServer, new_page: Callable[..., Page]) -> Page:
+def page(host: StaticHost, new_page: Callable[..., Page]) -> Page:
     """The page of the exercise, freshly opened."""
     opened = new_page()
     opened.on("pageerror", lambda error: pytest.fail(str(error)))
-    opened.goto(f"http://127.0.0.1:{host.server_port}/below/site/")
+    opened.goto(f"{host.address}below/site/")
     opened.get_by_role("link", name="Single-head attention in NumPy").click()
     return opened
 
@@ -75,7 +62,7 @@ def answer(page: Page, step: str) -> str:
 
 
 def test_a_learner_writes_checks_and_goes_on_without_a_network(
-    page: Page, host: ThreadingHTTPServer
+    page: Page, host: StaticHost
 ) -> None:
     assert "softmax is not written yet" in page.locator("#softmax .cm-content").inner_text()
     write(page, "softmax", OVER_QUERIES)
@@ -101,8 +88,7 @@ def test_a_learner_writes_checks_and_goes_on_without_a_network(
     expect(shown).to_contain_text("nats a character")
     assert "Mistakes that you met" in shown.inner_text()
     expect(page.locator("#kept")).to_have_text("This page works offline now.")
-    host.shutdown()
-    host.server_close()
+    host.close()
     page.reload()
     expect(page.locator("#count")).to_have_text("11 of 11 steps pass")
     assert "checks pass" in answer(page, "softmax")
@@ -126,6 +112,15 @@ def test_what_is_saved_is_what_attn_check_reads_and_can_be_loaded_again(
     expect(page.locator("#softmax .cm-content")).to_contain_text("def helper")
     expect(page.locator("#scale_scores .cm-content")).to_contain_text("def scale_scores")
     assert "def helper" not in page.locator("#project_qkv .cm-content").inner_text()
+
+
+def test_what_python_cannot_read_is_told_also_where_it_is_no_function(page: Page) -> None:
+    write(page, "softmax", "    return scores")
+    told = answer(page, "softmax")
+    assert "There is no softmax yet." in told and "IndentationError, line 1" in told, told
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.locator("#softmax [data-act=reset]").click()
+    expect(page.locator("#softmax .cm-content")).to_contain_text("softmax is not written yet")
 
 
 def test_the_keyboard_alone_is_enough(page: Page) -> None:
