@@ -83,14 +83,14 @@ $(PYODIDE): autograder/site/parts.py autograder/site/npm/package-lock.json | $(R
 # The exercises as web pages, for any static host. SITE=elsewhere puts them there.
 SITE ?= my-site
 site: $(PYODIDE)
-	$(BIN)/attn site $(SITE)
+	$(BIN)/attn site $(SITE) --with-answers
 
 # A course whose gradebook is in PostgreSQL; needs the server from the system (`postgresql`).
 test-postgres: $(BROWSER)
 	$(BIN)/python -m pytest tests/postgres
 
 # The pictures of the documents, retaken from the real pages; needs Chromium, too.
-pictures: $(BROWSER)
+pictures: $(BROWSER) $(PYODIDE)
 	PYTHONPATH=tests $(BIN)/python tests/browser/pictures.py
 
 $(BROWSER): $(READY)

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import gzip
 import sys
-import threading
 import time
 from collections.abc import Callable
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
@@ -19,17 +17,11 @@ from playwright.sync_api import Page, expect
 from browser.chromium import open_chromium
 from support.learner_workspace import NAME
 from support.reference_steps import reference_steps
+from support.static_host import StaticHost
 
 PAINT = "() => performance.getEntriesByName('first-contentful-paint')[0].startTime / 1000"
 STUCK = "def softmax(scores):\n    return sum(iter(int, 1))\n"  # it cannot be interrupted
 CHECKED = ("softmax", "apply_attention", "SingleHeadAttention")
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    """Serves files, and says nothing."""
-
-    def log_message(self, format: str, *words: object) -> None:
-        """Say nothing."""
 
 
 def main(site: Path) -> None:
@@ -38,14 +30,11 @@ def main(site: Path) -> None:
     sent = sum(len(gzip.compress(path.read_bytes())) for path in files)
     print(f"size: {sum(path.stat().st_size for path in files) / 1e6:.1f} MB in {len(files)} files")
     print(f"the same with gzip: {sent / 1e6:.1f} MB")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    with open_chromium() as browser:
+    with StaticHost(site) as host, open_chromium() as browser:
         page = browser.new_page()
         for visit in ("first", "second"):
-            _visit(page, f"http://127.0.0.1:{server.server_port}/{NAME}.html", visit)
+            _visit(page, f"{host.address}{NAME}.html", visit)
         _use(page)
-    server.shutdown()
 
 
 def _visit(page: Page, address: str, visit: str) -> None:

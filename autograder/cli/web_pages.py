@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from autograder.cli.kit import FOLDER, example, out
+from autograder.cli.kit import FOLDER, example, out, source_folders
 
 
 @click.command(epilog=example("attn site my-site"))
@@ -15,7 +15,18 @@ from autograder.cli.kit import FOLDER, example, out
 @click.option("--exercise", "names", multiple=True, help="Which exercises [default: all].")
 @click.option("--course-name", default="", help="Whose pages these are: stands on each of them.")
 @click.option("--wheel", type=FOLDER, help="The kit's wheel to download [default: build it].")
-def site(directory: Path, names: tuple[str, ...], course_name: str, wheel: Path | None) -> None:
+@click.option(
+    "--with-answers",
+    is_flag=True,
+    help="Also offer lines of the solutions to sort, for who learns alone. Not for a course.",
+)
+def site(
+    directory: Path,
+    names: tuple[str, ...],
+    course_name: str,
+    wheel: Path | None,
+    with_answers: bool,
+) -> None:
     """Make a folder of web pages in which the exercises run: Python is in the browser.
 
     Any static host can serve it. Nothing is graded there. Exercises with PyTorch are notebooks to
@@ -38,7 +49,8 @@ def site(directory: Path, names: tuple[str, ...], course_name: str, wheel: Path 
     if missing_parts(parts):
         out().print("fetching Python for browsers, NumPy and an editor: npm, PyPI (110 MB) …")
         fetch_parts(parts)
-    options = SiteOptions(exercises, parts, course_name)
+    answers = source_folders(None, None).solutions if with_answers else None
+    options = SiteOptions(exercises, parts, course_name, answers=answers)
     if more := options.to_download:
         kit = read_wheel(wheel) if wheel else build_wheel([each.folder for each in more])
         options = replace(options, wheel=kit)

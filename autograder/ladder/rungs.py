@@ -69,6 +69,15 @@ class Rungs:
         """The lines that are wrong in their place."""
         return tuple(line for line in self.lines if not line.true)
 
+    @property
+    def task(self) -> str:
+        """What to do with the lines, in words."""
+        count, of, wrong = len(self.true), len(self.lines), len(self.wrong)
+        lines = "One of these lines makes" if count == 1 else f"{count} of these {of} lines make"
+        order = "" if count == 1 else " in the right order"
+        others = "The other one is wrong." if wrong == 1 else f"The other {wrong} are wrong."
+        return f"{lines} this step{order}. {others if wrong else ''}".rstrip()
+
     def with_wrong(self, wrong: PuzzleLine) -> tuple[PuzzleLine, ...]:
         """Return the lines of the solution, with a wrong line in its place."""
         return tuple(wrong if line.place == wrong.place else line for line in self.true)

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape, unescape
+from typing import Any
 
 from autograder.building.guide import STUB, markdown_html
+from autograder.ladder.rungs import Rungs
 from autograder.learning.step_lesson import asked_after
 from autograder.model.exercise import Exercise
 from autograder.reports.finish import needed_steps
@@ -50,12 +52,16 @@ _MAIN = re.compile(r"<main>\n(.*)</main>", re.DOTALL)
 
 @dataclass(frozen=True)
 class ExercisePage:
-    """An exercise as a page shows it: its guide, its script in pieces, the name of a course."""
+    """An exercise as a page shows it: its guide, its script in pieces, the name of a course.
+
+    rungs: the lines to sort of each step, where they may be shown.
+    """
 
     exercise: Exercise
     guide: str
     script: ScriptPieces
     course: str = ""
+    rungs: Mapping[str, Rungs] = field(default_factory=dict)
 
     def html(self) -> str:
         """Return the page."""
@@ -75,6 +81,7 @@ class ExercisePage:
                     "above": self.script.above[step.name],
                     "hints": step.hints,
                     "similar": step.similar.strip(),
+                    "sort": self._lines(step.name),
                 }
                 for step in exercise.steps
             ],
@@ -100,6 +107,14 @@ class ExercisePage:
         names = [step.name for step in self.exercise.steps]
         asked = {name: asked_after(self.exercise, name) for name in names}
         return {name: markdown_html(each.folded).strip() for name, each in asked.items() if each}
+
+    def _lines(self, step: str) -> dict[str, Any] | None:
+        rungs = self.rungs.get(step)
+        if rungs is None:
+            return None
+        parts = len(rungs.parts) > 1
+        lines = [f"{line.part}: {line.text}" if parts else line.text for line in rungs.lines]
+        return {"task": rungs.task, "lines": lines}
 
     def _step(self, stub: re.Match[str]) -> str:
         """Return what stands in the place of a stub: an editor, buttons, room for an answer."""

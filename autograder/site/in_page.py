@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from autograder.errors import KitError
+from autograder.ladder.rungs import FILE as RUNGS
+from autograder.ladder.rungs import read_rungs
 from autograder.language_model.mistake_costs import read_costs
 from autograder.language_model.words import loss_words, mistake_words
 from autograder.learning.runner.checking import Checking
 from autograder.learning.runner.hearing import hear
+from autograder.learning.runner.line_order import LineOrder
 from autograder.learning.runner.results import Checkup, StepRun
 from autograder.learning.runner.same_process import SameProcess
 from autograder.learning.runner.step_pictures import picture_of_run
-from autograder.model.exercise import Step, read_exercise
+from autograder.model.exercise import SOLUTION, Step, read_exercise
 from autograder.model.shipped import handed_out
 from autograder.notebook.card import Card
 from autograder.notebook.prose import shown_in_page
@@ -41,14 +44,34 @@ class Page:
     def answer(self, question: str, tell: TellPiece) -> str:
         """Answer a question, both as JSON; `tell` is given pieces of the answer as they come.
 
-        It is to check a step of these cells, to end the exercise with them, or to cut a file.
+        It is to check a step of these cells, to try an order of lines, to end the exercise with
+        its cells, or to cut a file.
         """
         asked, self._tell = json.loads(question), tell
         if "file" in asked:
             return json.dumps(self.loaded(asked["file"]))
+        if "order" in asked:
+            return json.dumps({"html": self.ordered(asked["step"], asked["order"])})
         if "met" in asked:
             return json.dumps({"html": self.finale(asked["cells"], asked["met"])})
         return json.dumps(self.check(asked["cells"], asked["step"]))
+
+    def ordered(self, step: str, order: Iterable[int]) -> str:
+        """Return the answer to the lines of a step in this order, given by their numbers from 0."""
+        folder = self._exercise.folder
+        rungs = read_rungs(folder / RUNGS)[step]
+        solution = (folder / SOLUTION).read_text(encoding="utf-8")
+        chosen = tuple(rungs.lines[number] for number in order)
+        lines = LineOrder(
+            self._exercise, rungs, chosen, ScriptPieces.of(solution, [step]).above[step]
+        )
+        checkup = lines.checked(self._jobs)
+        said = [*lines.words(checkup), *(trouble.message for trouble in checkup.troubles)]
+        if lines.is_right(checkup):
+            said.append("Now write it in the editor, without looking here.")
+        told = _paragraphs(said)
+        (run,) = checkup.steps
+        return told if run.verdict.passes or checkup.troubles else told + _card(run, ()).html()
 
     def finale(self, cells: Cells, met: Iterable[str]) -> str:
         """Run the last cells, let the model speak, and return what it says about loss and mistakes.
@@ -81,10 +104,12 @@ class Page:
         except KitError as error:
             return {"passes": False, "html": f"<p>{html(str(error))}</p>", "printed": ""}
         (run,) = checkup.steps
+        told = run.verdict.finding.fact if run.verdict.finding else ""
+        others = [each.message for each in checkup.troubles if each.fact != told]
         return {
             "passes": run.verdict.is_done,
             "mistake": run.verdict.finding.misconception if run.verdict.finding else None,
-            "html": _card(run, checkup.remarks).html(),
+            "html": _card(run, checkup.remarks).html() + _paragraphs(others),
             "printed": "".join((checkup.printed, *(check.printed for check in run.checks))),
         }
 
@@ -97,6 +122,10 @@ class Page:
         submission = Submission("you", self._exercise.name, code, file)
         names = tuple(name for name, _ in cells)
         return Checking(self._exercise, submission, steps, names=names)
+
+
+def _paragraphs(said: Iterable[str]) -> str:
+    return "".join(f"<p>{html(words)}</p>" for words in said)
 
 
 def _card(run: StepRun, remarks: Sequence[str]) -> Card:

@@ -17,7 +17,9 @@ from pathlib import Path
 
 from autograder.building.guide import GUIDE_STYLE
 from autograder.errors import KitError
-from autograder.model.exercise import MANIFEST, Exercise
+from autograder.ladder.rungs import FILE as RUNGS
+from autograder.ladder.rungs import read_rungs
+from autograder.model.exercise import MANIFEST, SOLUTION, Exercise
 from autograder.model.shipped import PACKAGE
 from autograder.releasing.first_cell import with_first_cell
 from autograder.site.exercise_page import LICENSES, ExercisePage, start_page
@@ -30,9 +32,10 @@ STATIC = Path(__file__).with_name("static")
 LIBRARIES = ("jaxtyping", "wadler-lindig")
 # Of the kit, what a check needs no more of than its source.
 ROOMS = (
-    *("errors", "heatmaps", "judging", "language_model", "learning", "model", "notebook"),
+    *("errors", "heatmaps", "judging", "ladder", "language_model", "learning", "model", "notebook"),
     *("protocol", "reports", "site", "submission", "training_tasks"),
 )
+ANSWERS = (SOLUTION, RUNGS)
 PUBLIC = (MANIFEST, "examples.json", "mistake_costs.json")
 PYODIDE_LICENSE = """\
 Pyodide {version}, with Python and its standard library
@@ -48,13 +51,15 @@ class SiteOptions:
     """What a site is made of: exercises, and where Python for browsers and the editor lie.
 
     course: the name of a course, or "". wheel: the kit's file name and bytes, for the notebooks of
-    exercises that need more than NumPy.
+    exercises that need more than NumPy. answers: the folder of the solutions, for lines to sort,
+    where those who read may have them.
     """
 
     exercises: Sequence[Exercise]
     parts: Path
     course: str = ""
     wheel: tuple[str, bytes] = ("", b"")
+    answers: Path | None = None
 
     @property
     def to_download(self) -> tuple[Exercise, ...]:
@@ -98,7 +103,7 @@ def _files(options: SiteOptions) -> Iterator[tuple[str, bytes]]:
     addresses[wheel] = f"{DOWNLOADS}/{wheel}"
     yield "index.html", start_page(options.exercises, options.course, wheel, addresses).encode()
     for exercise in exercises:
-        yield f"{exercise.name}.html", _page(exercise, options.course).html().encode()
+        yield f"{exercise.name}.html", _page(exercise, options).html().encode()
     for name in ("page.js", "worker.js"):
         yield name, (STATIC / name).read_bytes()
     own = (STATIC / "page.css").read_text(encoding="utf-8")
@@ -108,17 +113,18 @@ def _files(options: SiteOptions) -> Iterator[tuple[str, bytes]]:
         content = (parts / name).read_bytes()
         yield f"pyodide/{name}", _lock(content) if name == LOCK else content
     yield f"pyodide/{NUMPY}", (parts / NUMPY).read_bytes()
-    yield "kit.zip", _archive(exercises)
+    yield "kit.zip", _archive(exercises, options.answers)
     yield LICENSES, "\n\n\n".join(_licenses(parts)).encode()
 
 
-def _page(exercise: Exercise, course: str) -> ExercisePage:
+def _page(exercise: Exercise, options: SiteOptions) -> ExercisePage:
     guide, script = (
         (exercise.folder / name).read_text(encoding="utf-8")
         for name in ("guide.html", f"{exercise.name}.py")
     )
     steps = [step.name for step in exercise.steps]
-    return ExercisePage(exercise, guide, ScriptPieces.of(script, steps), course)
+    rungs = read_rungs(options.answers / exercise.name / RUNGS) if options.answers else {}
+    return ExercisePage(exercise, guide, ScriptPieces.of(script, steps), options.course, rungs)
 
 
 def _lock(content: bytes) -> bytes:
@@ -128,15 +134,15 @@ def _lock(content: bytes) -> bytes:
     return json.dumps(facts).encode()
 
 
-def _archive(exercises: Sequence[Exercise]) -> bytes:
+def _archive(exercises: Sequence[Exercise], answers: Path | None) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        for name, content in sorted(_packed(exercises)):
+        for name, content in sorted(_packed(exercises, answers)):
             archive.writestr(zipfile.ZipInfo(name, _LONG_AGO), content, zipfile.ZIP_DEFLATED)
     return out.getvalue()
 
 
-def _packed(exercises: Sequence[Exercise]) -> Iterator[tuple[str, bytes]]:
+def _packed(exercises: Sequence[Exercise], answers: Path | None) -> Iterator[tuple[str, bytes]]:
     for path in PACKAGE.rglob("*"):
         parts = path.relative_to(PACKAGE).parts
         ours = parts[0].removesuffix(".py") in (*ROOMS, "__init__")
@@ -146,6 +152,8 @@ def _packed(exercises: Sequence[Exercise]) -> Iterator[tuple[str, bytes]]:
         for name in (*PUBLIC, f"{exercise.name}.py"):
             if (exercise.folder / name).is_file():
                 yield f"assignments/{exercise.name}/{name}", (exercise.folder / name).read_bytes()
+        for answer in (answers / exercise.name / name for name in ANSWERS) if answers else ():
+            yield f"assignments/{exercise.name}/{answer.name}", answer.read_bytes()
     for library in LIBRARIES:
         for file in distribution(library).files or ():
             if file.suffix == ".py" or file.name == "METADATA":

@@ -22,6 +22,7 @@ from browser.chromium import MISSING, PATIENCE, find_chromium, open_chromium
 from browser.notebook_page import NotebookPage
 from support.lab import Home, Lab, start_lab
 from support.learner_workspace import NAME, ROOT, WRONG_SOFTMAX
+from support.static_host import StaticHost
 from support.typed_commands import ATTN
 
 PICTURES = ROOT / "docs" / "pictures"
@@ -75,6 +76,7 @@ def words_in(file: Path) -> str:
 def take(browser: Browser, folder: Path, home: Home, lab: Lab) -> Iterator[Picture]:
     """Take every picture; work in `folder`, which is empty, and in the `home` where `lab` runs."""
     yield check_in_a_notebook(browser, home, lab)
+    yield check_in_a_page(browser, folder)
     pages = graded_class(folder)
     with sharp_page(browser, width=1040, height=800) as page:
         page.goto((pages / "index.html").as_uri())
@@ -110,6 +112,21 @@ def check_in_a_notebook(browser: Browser, home: Home, lab: Lab) -> Picture:
         notebook.card("softmax").wait_for()
         cells = (notebook.cell(f"{part}-softmax") for part in ("step", "check"))
         return picture("check-in-a-notebook", page, *cells, margin=-EDGE)
+
+
+def check_in_a_page(browser: Browser, folder: Path) -> Picture:
+    """A wrong softmax on a page of a site, and what the check says about it."""
+    Home(folder).run(ATTN, "site", folder / "site", "--exercise", NAME)
+    with StaticHost(folder / "site") as host, sharp_page(browser, width=820, height=3000) as page:
+        page.goto(f"{host.address}{NAME}.html")
+        page.locator("#softmax .cm-content").focus()
+        page.keyboard.press("ControlOrMeta+a")
+        page.keyboard.insert_text(f"def softmax(scores):\n{WRONG_SOFTMAX}")
+        page.keyboard.press("ControlOrMeta+Enter")
+        page.locator("#softmax .answer table").first.wait_for()
+        page.locator("#softmax .cm-content").blur()  # a cursor blinks
+        shown = (".editor", ".answer table >> nth=0")
+        return picture("check-in-a-page", page, *(page.locator(f"#softmax {e}") for e in shown))
 
 
 def graded_class(folder: Path) -> Path:

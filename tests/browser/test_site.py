@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -13,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from support.learner_workspace import NAME, start, stub_file
 from support.reference_steps import reference_steps
+from support.static_host import StaticHost
 from support.typed_commands import typed
 
 RIGHT = reference_steps(NAME)
@@ -22,39 +20,28 @@ OVER_QUERIES = """def softmax(scores):
 """
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    """Serves files, and says nothing."""
-
-    def log_message(self, format: str, *words: object) -> None:
-        """Say nothing."""
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A site, in a folder below that of its server."""
     made = tmp_path_factory.mktemp("host") / "below" / "site"
-    run = typed("site", made, folder=made.parent.parent)
+    run = typed("site", made, "--with-answers", folder=made.parent.parent)
     assert run.code == 0, run.err
     return made
 
 
 @pytest.fixture
-def host(folder: Path) -> Iterator[ThreadingHTTPServer]:
+def host(folder: Path) -> Iterator[StaticHost]:
     """A static host, whose files the site is some levels below of."""
-    serving = partial(Quiet, directory=str(folder.parent.parent))
-    server = ThreadingHTTPServer(("127.0.0.1", 0), serving)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
+    with StaticHost(folder.parent.parent) as served:
+        yield served
 
 
 @pytest.fixture
-def page(host: ThreadingHTTPServer, new_page: Callable[..., Page]) -> Page:
+def page(host: StaticHost, new_page: Callable[..., Page]) -> Page:
     """The page of the exercise, freshly opened."""
     opened = new_page()
     opened.on("pageerror", lambda error: pytest.fail(str(error)))
-    opened.goto(f"http://127.0.0.1:{host.server_port}/below/site/")
+    opened.goto(f"{host.address}below/site/")
     opened.get_by_role("link", name="Single-head attention in NumPy").click()
     return opened
 
@@ -75,7 +62,7 @@ def answer(page: Page, step: str) -> str:
 
 
 def test_a_learner_writes_checks_and_goes_on_without_a_network(
-    page: Page, host: ThreadingHTTPServer
+    page: Page, host: StaticHost
 ) -> None:
     assert "softmax is not written yet" in page.locator("#softmax .cm-content").inner_text()
     write(page, "softmax", OVER_QUERIES)
@@ -101,8 +88,7 @@ def test_a_learner_writes_checks_and_goes_on_without_a_network(
     expect(shown).to_contain_text("nats a character")
     assert "Mistakes that you met" in shown.inner_text()
     expect(page.locator("#kept")).to_have_text("This page works offline now.")
-    host.shutdown()
-    host.server_close()
+    host.close()
     page.reload()
     expect(page.locator("#count")).to_have_text("11 of 11 steps pass")
     assert "checks pass" in answer(page, "softmax")
@@ -128,6 +114,15 @@ def test_what_is_saved_is_what_attn_check_reads_and_can_be_loaded_again(
     assert "def helper" not in page.locator("#project_qkv .cm-content").inner_text()
 
 
+def test_what_python_cannot_read_is_told_also_where_it_is_no_function(page: Page) -> None:
+    write(page, "softmax", "    return scores")
+    told = answer(page, "softmax")
+    assert "There is no softmax yet." in told and "IndentationError, line 1" in told, told
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.locator("#softmax [data-act=reset]").click()
+    expect(page.locator("#softmax .cm-content")).to_contain_text("softmax is not written yet")
+
+
 def test_the_keyboard_alone_is_enough(page: Page) -> None:
     page.locator("#softmax .cm-content").focus()
     page.keyboard.press("Tab")  # indents, as Python needs it
@@ -137,6 +132,25 @@ def test_the_keyboard_alone_is_enough(page: Page) -> None:
     assert page.evaluate("() => document.activeElement.textContent") == "Check"
     page.keyboard.press("Enter")
     expect(page.locator("#softmax .answer")).to_contain_text("softmax")
+
+
+def test_after_the_hints_the_lines_of_a_step_can_be_sorted(page: Page) -> None:
+    hints = page.locator("#scale_scores .hints")
+    for _ in range(3):
+        page.locator("#scale_scores [data-act=hint]").click()
+    expect(hints).to_contain_text("Hint 3 of 3")
+    wrong = hints.get_by_role("button", name="return attention_scores / embedding_dimension / 2")
+    wrong.click()
+    hints.get_by_role("button", name="Try this order").click()
+    expect(hints).to_contain_text("Not yet.")
+    wrong.click()
+    right = hints.get_by_role("button", name="return attention_scores / np.sqrt")
+    right.click()
+    assert "chosen as number 1" in str(right.get_attribute("aria-label"))
+    hints.get_by_role("button", name="Try this order").click()
+    expect(hints).to_contain_text("Right: these lines make scale_scores.")
+    page.reload()
+    expect(page.locator("#scale_scores .hints")).to_contain_text("Choose them in their order.")
 
 
 def test_two_tabs_do_not_overwrite_each_other(page: Page) -> None:

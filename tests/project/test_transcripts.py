@@ -196,7 +196,7 @@ ALL_TESTS = "\n".join(
     if path != Path(__file__) and path.name != "test_docs.py"
 )
 NAMED = re.compile(r"[`\n ](attn|make|nbgrader) ([a-z][\w-]*)")
-# Targets that CI leaves out: tests run what is behind `layers` and `site`, others are for people.
+# Targets that CI leaves out: tests run what is behind `layers` and `site`, people run the others.
 BY_HAND = {
     *("costs", "bench", "coverage", "layers", "mutants", "pictures"),
     *("site", "test-all", "test-costs"),

@@ -15,7 +15,7 @@ from autograder.errors import KitError
 from autograder.model.exercise import read_exercise
 from autograder.site.parts import NUMPY, PARTS
 from autograder.site.script_pieces import ScriptPieces
-from autograder.site.site_folder import SiteOptions, make_site
+from autograder.site.site_folder import ANSWERS, SiteOptions, make_site
 from support.learner_workspace import NAME, REFERENCE, ROOT
 
 EXERCISE = read_exercise(ROOT / "assignments" / NAME)
@@ -139,6 +139,19 @@ def test_a_course_has_its_name_on_every_page_and_grades_come_from_elsewhere(
         text = (tmp_path / "site" / name).read_text(encoding="utf-8")
         assert "Attention &amp; &lt;more&gt;" in text and "<more>" not in text
         assert "Grades come from there, never from these pages." in text
+
+
+def test_lines_of_the_solutions_are_there_only_where_they_are_asked_for(
+    parts: Path, tmp_path: Path
+) -> None:
+    made = {}
+    for name, answers in (("course", None), ("alone", ROOT / "solutions")):
+        make_site(SiteOptions([EXERCISE], parts, answers=answers), tmp_path / name)
+        files = files_of(tmp_path / name)
+        with zipfile.ZipFile(tmp_path / name / "kit.zip") as archive:
+            packed = {*archive.namelist()} & {f"assignments/{NAME}/{each}" for each in ANSWERS}
+        made[name] = (b"exponentials = np.exp(shifted)" in files[f"{NAME}.html"], len(packed))
+    assert made == {"course": (False, 0), "alone": (True, 2)}
 
 
 def test_the_licenses_of_all_that_a_browser_gets_lie_beside_it(parts: Path, tmp_path: Path) -> None:

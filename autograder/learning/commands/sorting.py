@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -12,22 +10,20 @@ from rich.text import Text
 
 from autograder.errors import KitError
 from autograder.ladder.rungs import PuzzleLine, Rungs
-from autograder.learning.runner.checking import Checking
+from autograder.learning.runner.line_order import LineOrder
 from autograder.learning.runner.process import Child
-from autograder.learning.runner.results import CheckRun, Checkup, StepRun
+from autograder.learning.runner.results import Checkup
 from autograder.learning.state.answer_key import (
     WITHOUT,
     code_before,
     solution_folder,
     step_rungs,
 )
-from autograder.learning.state.session import LearnerSession, Say, open_session
+from autograder.learning.state.session import Say, open_session
 from autograder.learning.terminal.indented import Indented
 from autograder.learning.terminal.rung_screen import puzzle_lines
 from autograder.learning.terminal.screen import command, finding_pieces, show, sign, trouble_words
-from autograder.model.exercise import SOLUTION, Exercise, Step
-from autograder.model.verdict import Finding, Outcome
-from autograder.submission.reading import Submission
+from autograder.model.verdict import Outcome
 
 
 def solve_puzzle(
@@ -51,10 +47,15 @@ def solve_puzzle(
         for line in puzzle_lines(rungs, name):
             console.print(line, crop=False)
         return True
-    chosen = _chosen(rungs, order, name)
-    checkup = _checked(session, exercise, step, rungs.code(chosen))
-    _show_answer(console, checkup, rungs, chosen, name)
-    return checkup.passes and len(chosen) == len(rungs.true)
+    solution = solution_folder(session.workspace, exercise)
+    assert solution is not None
+    lines = LineOrder(
+        exercise, rungs, _chosen(rungs, order, name), code_before(solution, step.name)
+    )
+    with Child(exercise) as child:
+        checkup = lines.checked(child)
+    _show_answer(console, checkup, lines, name)
+    return lines.is_right(checkup)
 
 
 def _chosen(rungs: Rungs, order: Sequence[str], name: str) -> tuple[PuzzleLine, ...]:
@@ -75,64 +76,20 @@ def _chosen(rungs: Rungs, order: Sequence[str], name: str) -> tuple[PuzzleLine, 
     return tuple(numbered[number] for number in numbers)
 
 
-def _checked(session: LearnerSession, exercise: Exercise, step: Step, code: str) -> Checkup:
-    """Ask the worked examples of lines that were put together, below the solution's other steps."""
-    folder = solution_folder(session.workspace, exercise)
-    assert folder is not None
-    cells = (code_before(folder, step.name), code)
-    submission = Submission("you", exercise.name, cells, folder / SOLUTION)
-    # No file has these names: Python would quote a line of it where it cannot read the code.
-    names = ("<the steps before>", f"<the lines of {step.name}>")
-    checking = Checking(exercise, submission, (step,), names=names)
-    with Child(exercise) as child:
-        return checking.run(child)
-
-
-def _numbered_as_shown(found: Finding, rungs: Rungs, chosen: Sequence[PuzzleLine]) -> Finding:
-    """Return a finding in which a line has the number that it has on the list."""
-    shown = {line: number for number, line in enumerate(rungs.lines, 1)}
-    numbers = {place: shown[line] for place, line in rungs.lines_of_code(chosen).items()}
-
-    def renumbered(text: str) -> str:
-        return re.sub(
-            r"(?i)\b(line )(\d+)\b",
-            lambda told: f"{told[1]}{numbers.get(int(told[2]), told[2])}",
-            text,
-        )
-
-    return replace(found, fact=renumbered(found.fact), look=renumbered(found.look))
-
-
-def _numbered_check(check: CheckRun, rungs: Rungs, chosen: Sequence[PuzzleLine]) -> CheckRun:
-    found = check.verdict.finding
-    told = _numbered_as_shown(found, rungs, chosen) if found else None
-    return replace(check, verdict=replace(check.verdict, finding=told))
-
-
-def _show_answer(
-    console: Console, checkup: Checkup, rungs: Rungs, chosen: Sequence[PuzzleLine], name: str
-) -> None:
+def _show_answer(console: Console, checkup: Checkup, lines: LineOrder, name: str) -> None:
     (run,) = checkup.steps
-    more = len(chosen) - len(rungs.true)
-    if run.verdict.passes and more <= 0:
-        line = sign(Outcome.PASSED).append(f" Right: these lines make {rungs.step}.")
-        console.print(line)
-        console.print(Text("Now write it in your own file, without looking here."))
-        console.print(command(f"attn check {name}", "checks it there"))
-    elif run.verdict.passes:
-        left = "one line is" if more == 1 else f"{more} lines are"
-        console.print(Text(f"It gives the right result, but {left} not needed. Which?"))
-    else:
-        console.print(Text.assemble(sign(run.verdict.outcome), " Not yet."))
-        if more:
-            words = f"You chose {_lines(len(chosen))}, and the step has {len(rungs.true)}."
+    first, *others = lines.words(checkup)
+    if not run.verdict.passes:
+        console.print(Text.assemble(sign(run.verdict.outcome), f" {first}"))
+        for words in others:
             console.print(Indented(Text(words)))
         for trouble in checkup.troubles:
-            show(console, trouble_words(_numbered_as_shown(trouble, rungs, chosen)))
+            show(console, trouble_words(trouble))
         if not checkup.troubles:
-            checks = tuple(_numbered_check(check, rungs, chosen) for check in run.checks)
-            show(console, finding_pieces(StepRun.of(run.step, checks)))
-
-
-def _lines(count: int) -> str:
-    return "1 line" if count == 1 else f"{count} lines"
+            show(console, finding_pieces(run))
+    elif lines.more > 0:
+        console.print(Text(first))
+    else:
+        console.print(sign(Outcome.PASSED).append(f" {first}"))
+        console.print(Text("Now write it in your own file, without looking here."))
+        console.print(command(f"attn check {name}", "checks it there"))

@@ -191,7 +191,7 @@ class Progress:
         finding = verdict.finding
         now = self.step(exercise, verdict.name).with_outcome(verdict.outcome, counts=counts)
         now = now.with_mistake(finding.misconception if finding else None)
-        now = now.with_layer() if verdict.by_layer else now
+        now = now.with_layer(passes=True) if verdict.by_layer else now
         return self.with_step(exercise, verdict.name, scheduled(now, date.today()))
 
     def work_time(self, exercise: str) -> WorkTime:

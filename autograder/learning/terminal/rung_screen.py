@@ -21,22 +21,14 @@ def puzzle_lines(rungs: Rungs, name: str = "") -> Iterator[RenderableType]:
 
     `name` is what a command calls the step, if not by its name alone.
     """
-    count, of = len(rungs.true), len(rungs.lines)
-    wrong = of - count
-    yield Indented(Text(_task(count, of, wrong)), 0, 0)
+    count = len(rungs.true)
+    yield Indented(Text(rungs.task), 0, 0)
     numbered = {line: f"{number:>{NUMBER}}" for number, line in enumerate(rungs.lines, 1)}
     yield from _by_part(rungs, rungs.lines, numbered)
     example = " ".join(str(number) for number in range(1, count + 1))
     yield command(
         f"attn puzzle {name or rungs.step} {example}", "tries these: type your own numbers"
     )
-
-
-def _task(count: int, of: int, wrong: int) -> str:
-    lines = "One of these lines makes" if count == 1 else f"{count} of these {of} lines make"
-    order = "" if count == 1 else " in the right order"
-    others = "The other one is wrong." if wrong == 1 else f"The other {wrong} are wrong."
-    return f"{lines} this step{order}. {others if wrong else ''}".rstrip()
 
 
 def gap_lines(rungs: Rungs) -> Iterator[RenderableType]:

@@ -182,7 +182,7 @@ function hint(step) {
 }
 
 function showHints(step) {
-  const { hints, similar } = steps.find(({ name }) => name === step);
+  const { hints, similar, sort } = steps.find(({ name }) => name === step);
   const shown = state.hints[step] ?? 0;
   const box = place(step, "hints");
   box.textContent = "";
@@ -193,6 +193,37 @@ function showHints(step) {
   if (similar && shown === hints.length) {
     box.appendChild(document.createElement("pre")).textContent = similar;
   }
+  if (sort && shown === hints.length) showLines(step, sort, box);
+}
+
+/** Offer the lines of a step to sort: each is a button, which says at what place it was chosen. */
+function showLines(step, { task, lines }, box) {
+  const order = [];
+  const add = (kind, words, to = box) => {
+    const made = to.appendChild(document.createElement(kind));
+    made.textContent = words;
+    return made;
+  };
+  add("p", `${task} Choose them in their order.`);
+  const list = add("ol", "");
+  const buttons = lines.map((line) => add("button", line, add("li", "", list)));
+  buttons.forEach((button, number) => button.addEventListener("click", () => {
+    if (order.includes(number)) order.splice(order.indexOf(number), 1);
+    else order.push(number);
+    buttons.forEach((each, its) => {
+      const place = order.indexOf(its) + 1;
+      each.dataset.place = place || "";
+      each.ariaLabel = place ? `${lines[its]}, chosen as number ${place}` : lines[its];
+    });
+  }));
+  const told = document.createElement("div");
+  add("button", "Try this order").addEventListener("click", async () => {
+    told.textContent = "trying …";
+    const answer = await ask({ order, step });
+    told.innerHTML = answer.html ?? ""; // the kit's own, in which text is escaped
+    if (answer.unanswered) told.textContent = answer.unanswered;
+  });
+  box.append(told);
 }
 
 function reset(step) {
