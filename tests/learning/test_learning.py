@@ -463,9 +463,8 @@ def test_a_solution_is_shown_after_the_step_passes_or_after_a_yes(workspace: Pat
     assert typed("check", "scale_scores", folder=workspace).code == RIGHT
     free = typed("solution", "scale_scores", folder=workspace)
     assert free.code == RIGHT and "sqrt" in free.out and "?" not in free.out
-    assert typed("list", folder=workspace).out.count("solution shown") == 1, (
-        "it is no help any more"
-    )
+    listed = typed("list", folder=workspace).out
+    assert listed.count("solution shown") == 1, "after a pass, it is no help any more"
 
 
 def test_where_nobody_answers_it_is_a_no_in_words(workspace: Path) -> None:

@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from autograder.errors import KitError
+from autograder.learning.commands import training_shown
 from autograder.learning.commands.training_shown import _drawn
+from autograder.learning.state.workspace import find_workspace
 from autograder.training_tasks.training_result import Drawing
 from support.learner_workspace import ROOT, limited, start
 from support.typed_commands import typed
@@ -73,7 +76,27 @@ def test_who_has_not_written_the_bonus_sees_the_rest(tmp_path: Path) -> None:
     run = typed("play", SEVERAL, folder=work)
     assert run.code == 0, run.err
     assert "Your layer has learned it." in run.words
-    assert "Your layer cannot be trained yet: `forward` is not written yet" in run.words
+    layer = "`CausalMultiHeadAttention`"
+    assert f"The next training needs {layer}, the bonus step. Your {layer} cannot be" in run.words
+    assert "cannot be trained yet: `forward` is not written yet" in run.words
+
+
+def test_a_training_that_needs_the_bonus_says_that_it_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exercise = find_workspace(start(tmp_path / "work", SEVERAL)).exercises[0]
+    ends = iter([None, KitError("your layer is not written yet", place="", cure="")])
+
+    def train(*_: object) -> None:
+        if error := next(ends):
+            raise error
+
+    monkeypatch.setattr(training_shown, "_show_training", train)
+    console = Console(file=io.StringIO(), width=200)
+    training_shown.show_trainings(exercise, console)
+    assert isinstance(console.file, io.StringIO)
+    words = "needs `CausalMultiHeadAttention`, the bonus step. Your layer is not written yet"
+    assert words in console.file.getvalue()
 
 
 def test_a_picture_that_is_read_stands_before_what_was_looked_at() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from autograder.learning.state.progress import StepProgress
 from autograder.learning.state.session import open_session
-from support.learner_workspace import NAME, REFERENCE, start, stub_file
+from support.learner_workspace import NAME, REFERENCE, RIGHT_SOFTMAX, start, stub_file, written
 from support.terminal import Terminal
 from support.typed_commands import ATTN, typed
 
@@ -95,6 +95,26 @@ def test_a_notebook_that_lacks_what_has_passed_is_said_to_be_read_as_it_was_save
     assert f"This is {NOTEBOOK} as it was saved at {saved}, and a step that has passed" in run.words
     assert "save the notebook there and check again" in run.words
     assert "as it was saved" not in typed("check", "scale_scores", folder=made).words
+
+
+@pytest.mark.parametrize("needed", [False, True])
+def test_trouble_in_an_own_cell_names_the_cell_and_says_whether_a_step_needs_it(
+    tmp_path: Path, needed: bool
+) -> None:
+    made = start(tmp_path / "work")
+    file = made / NAME / NOTEBOOK
+    notebook = json.loads(file.read_text(encoding="utf-8"))
+    (place,) = (n for n, each in enumerate(notebook["cells"]) if each["id"] == "step-softmax")
+    uses = "\n\ndef mine():\n    return trial" if needed else ""
+    cell = notebook["cells"][place]
+    cell["source"] = written("".join(cell["source"]), softmax=RIGHT_SOFTMAX) + uses
+    own = {**cell, "id": "own", "metadata": {}, "source": "trial = softmax(unknown)"}
+    notebook["cells"].insert(place + 1, own)
+    save(file, json.dumps(notebook), 1)
+    run = typed("check", "softmax", folder=made)
+    assert run.code == 0, run.out
+    assert "In a cell below that of `softmax`: line 1, `trial = softmax(unknown)`" in run.words
+    assert ("it does not matter for the steps" in run.words) is not needed
 
 
 @pytest.mark.parametrize("named", [SCRIPT, f"{NAME}/{SCRIPT}"])

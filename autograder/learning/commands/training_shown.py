@@ -47,8 +47,17 @@ def show_trainings(
         except KitError as error:
             if not number:
                 raise
-            _say(console, f"{error.fact[:1].upper()}{error.fact[1:]}")
+            fact = f"{error.fact[:1].upper()}{error.fact[1:]}"
+            _say(console, f"The next training needs {_needed(exercise, training)}. {fact}")
     return measured
+
+
+def _needed(exercise: Exercise, training: LayerTraining) -> str:
+    """Say what a later training needs that the first may do without."""
+    bonuses = [step.name for step in exercise.steps if not step.points]
+    if training.layer in bonuses:
+        return f"`{training.layer}`, the bonus step"
+    return f"`{training.layer}` with a causal mask" if training.causal else f"`{training.layer}`"
 
 
 def _show_training(

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from types import CodeType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from autograder.judging import stopped_code
@@ -23,6 +25,7 @@ from autograder.model.exercise import Exercise, Step
 from autograder.model.shipped import handed_out
 from autograder.model.symbols import not_there
 from autograder.model.verdict import CheckVerdict, Finding, Outcome, read_check, read_finding
+from autograder.submission.cells import parsed
 from autograder.submission.definitions import names_anywhere
 from autograder.submission.missing_import import (
     missing_imports,
@@ -32,6 +35,7 @@ from autograder.submission.missing_import import (
     without_absent,
 )
 from autograder.submission.parameter_words import by_parameter_name
+from autograder.submission.partial_cell import bound_names
 from autograder.submission.reading import Submission
 from autograder.submission.slip import Slip, explained
 from autograder.submission.slips import slips_in
@@ -44,6 +48,7 @@ WHOLE = 3.0  # the limit for everything, as a multiple of a submission's seconds
 MARGIN = 2.0  # seconds after the child's own limit before the parent ends it
 DRAWING = "matplotlib"  # a picture beside the steps costs nothing, and is left out in class
 LAST = ("done", "stuck", "silent", "ended", "raised")  # nothing comes after these
+NOT_NEEDED = "No step uses what this cell sets, so it does not matter for the steps."
 Tell = Callable[[str], None]
 
 
@@ -214,7 +219,7 @@ class Checking:
                 self._printed[self._cell] = message["printed"]
                 trouble = read_finding(message["trouble"])
                 if trouble:
-                    self._troubles[self._cell] = trouble
+                    self._note(self._cell, trouble)
             case "asking":
                 self._check = (message["step"], message["check"], message["title"])
                 self.tell(f"checking {message['step']}")
@@ -276,4 +281,36 @@ class Checking:
         """Leave out a cell in which the child ended."""
         number = self._cell or 0
         self._skipped.add(number)
-        self._troubles[number] = finding
+        self._note(number, finding)
+
+    def _note(self, number: int, trouble: Finding) -> None:
+        """Note why a cell was not run to its end; of a notebook's other cells, also which it is."""
+        cells, steps = self.submission.cells, {step.name for step in self.exercise.steps}
+        if self.submission.path.suffix == ".ipynb" and steps.isdisjoint(
+            names_anywhere(cells[number])
+        ):
+            above = [name for cell in cells[:number] for name in names_anywhere(cell)]
+            last = next((name for name in reversed(above) if name in steps), "")
+            where = f"In a cell below that of `{last}`" if last else "In a cell above your steps"
+            fact = re.sub("^Line", "line", trouble.fact)
+            unneeded = NOT_NEEDED * _is_unused(cells, number)
+            look = " ".join(filter(None, (trouble.look, unneeded)))
+            trouble = replace(trouble, fact=f"{where}: {fact}", look=look)
+        self._troubles[number] = trouble
+
+
+def _is_unused(cells: Sequence[str], number: int) -> bool:
+    """Whether no other cell names what a cell sets; where one cannot be read, nobody knows."""
+    waiting, used = list[CodeType](), set[str]()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for cell in (*cells[:number], *cells[number + 1 :]):
+            try:
+                waiting.append(compile(cell, "<cell>", "exec", dont_inherit=True))
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                return False
+    while waiting:
+        code = waiting.pop()
+        used.update(code.co_names)
+        waiting += [each for each in code.co_consts if isinstance(each, CodeType)]
+    return parsed(cells[number]) is not None and used.isdisjoint(bound_names(cells[number]))

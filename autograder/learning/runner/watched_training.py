@@ -51,22 +51,24 @@ def watch_training(
                 case "trained":
                     result = read_result(message["result"])
                 case "untrained":
-                    raise _untrained(checking, message["why"])
+                    raise _untrained(checking, training, message["why"])
                 case "done" if result:
                     return result
                 case "stuck":
-                    raise _untrained(checking, "your code does not return, and cannot be stopped.")
+                    raise _untrained(
+                        checking, training, "your code does not return, and cannot be stopped."
+                    )
                 case "loading" | "loaded":
                     pass
                 case _:
-                    raise _untrained(checking, "your file does not run to its end.")
+                    raise _untrained(checking, training, "your file does not run to its end.")
     finally:
         child.end()
 
 
-def _untrained(checking: Checking, why: str) -> KitError:
+def _untrained(checking: Checking, training: LayerTraining, why: str) -> KitError:
     return KitError(
-        f"your layer cannot be trained yet: {why}",
+        f"your `{training.layer}` cannot be trained yet: {why}",
         place=str(checking.submission.path),
         cure="`attn check` says what is missing",
     )
