@@ -161,7 +161,7 @@ def project_qkv(
 # %% [markdown]
 # ## 3. Attention scores
 #
-# Now queries meet keys, as in step 4 of `numpy_single_head`. The score of a pair is the dot product of its query and its key. What is new: it runs over `head_dim` numbers, and a tensor has a `transpose` that swaps two axes: it takes their numbers, counted from 0, or from -1 at the end.
+# Now queries meet keys, as in step 4 of `numpy_single_head`. The score of a pair is the dot product of its query and its key. What is new: it runs over `head_dim` numbers, and a tensor has a `transpose` that swaps two axes. It takes their numbers, counted from 0, or from -1 at the end.
 #
 # {{ path }}
 #
