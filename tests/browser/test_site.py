@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from browser.contrast import too_faint
 from support.learner_workspace import NAME, start, stub_file
 from support.reference_steps import reference_steps
 from support.static_host import StaticHost
@@ -151,6 +153,18 @@ def test_after_the_hints_the_lines_of_a_step_can_be_sorted(page: Page) -> None:
     expect(hints).to_contain_text("Right: these lines make scale_scores.")
     page.reload()
     expect(page.locator("#scale_scores .hints")).to_contain_text("Choose them in their order.")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_text_can_be_read_and_nothing_is_wider_than_a_small_screen(
+    page: Page, theme: Literal["light", "dark"]
+) -> None:
+    page.emulate_media(color_scheme=theme)
+    page.set_viewport_size({"width": 400, "height": 800})
+    write(page, "softmax", OVER_QUERIES)
+    answer(page, "softmax")
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 400
+    assert too_faint(page.locator("body")) == []
 
 
 def test_two_tabs_do_not_overwrite_each_other(page: Page) -> None:
