@@ -18,7 +18,7 @@ from torch import Tensor, nn
 # %% [markdown]
 # ## 1. The √D experiment
 #
-# Scores are divided by $\sqrt{D}$. Why not by $D$, and why at all? A measurement tells you more than a rule. There are `N` pairs of random vectors, a query and a key of `D` numbers each. Cut to their first number and multiplied, each pair gives a dot product of width 1. With two numbers each it has width 2, and so on, up to $D$. How far do the $N$ dot products of a width spread? The spread is the root of their mean square.
+# Scores are divided by $\sqrt{D}$. Why not by $D$, and why at all? Measure it. There are `N` random pairs of a query and a key, with `D` numbers each. Cut to their first number and multiplied, each pair gives a dot product of width 1. With two numbers each it has width 2, and so on, up to $D$. How far do the $N$ dot products of a width spread? The spread is the root of their mean square.
 #
 # **By hand.** One pair is $q = (1, 2)$ and $k = (3, 2)$, the other $q = (1, 1)$ and $k = (-1, 1)$. With width 1 the dot products are $3$ and $-1$: the spread is $\sqrt{(9 + 1) / 2} \approx 2.24$. With width 2 they are $7$ and $0$: the spread is $\sqrt{49 / 2} \approx 4.95$.
 #

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Multi-head attention in PyTorch
 #
-# Several heads look at the tokens at the same time: one may follow which word a pronoun stands for, another word order. The axes: `B` sequences in a batch, `S` tokens in each, `C` numbers for a token (the hidden size).
+# Several heads look at the tokens at the same time. One may find the word that a pronoun stands for. Another may follow the order of the words. The axes: `B` sequences in a batch, `S` tokens in each, `C` numbers for a token (the hidden size).
 
 # %% [markdown] active="py"
 # Several heads look at the tokens at the same time, each in its own part of the hidden size. You

@@ -174,7 +174,7 @@ def project_qkv(
 # ```
 #
 # - The first move is a **`view`**: the same numbers in the same order, read with other axes. It cuts the last axis in two, and no number moves to another token. The first `head_dim` numbers belong to the first head, the next to the second, and so on.
-# - The second is a **`permute`**: it takes the numbers of the old axes in their new order, so `t.permute(1, 0)` transposes a matrix.
+# - The second is a **`permute`**: you give it the numbers of the old axes in their new order. So `t.permute(1, 0)` turns rows into columns.
 #
 # <details>
 # <summary><b>In general.</b> Why the heads go to the front, what is copied, and how they share.</summary>
