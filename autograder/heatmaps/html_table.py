@@ -28,6 +28,7 @@ CELL = (
     "font-variant-numeric:tabular-nums;white-space:nowrap"
 )
 FIGURE = "max-width:100%;overflow-x:auto"
+OWN_ROW = "your row"
 BAR = 14  # the width of a bar's cell, in em
 OFF_THE_SCALE = "font-style:italic;opacity:.6"
 NOTE = "opacity:.75;font-size:85%"
@@ -45,7 +46,7 @@ def _figure(panel: Panel) -> str:
     rows, title = "".join(_rows(panel)), escape(panel.title)
     return (
         f"<div style='{FIGURE}'><strong>{title}</strong>"
-        f"<table aria-label='{title}' style='{TABLE}'>"
+        f"<table aria-label='{title or OWN_ROW}' style='{TABLE}'>"
         f"<thead>{_head(panel)}</thead><tbody>{rows}</tbody></table>{notes}</div>"
     )
 

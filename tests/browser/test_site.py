@@ -171,6 +171,7 @@ def test_two_tabs_do_not_overwrite_each_other(page: Page) -> None:
     with page.expect_popup() as opened:
         page.evaluate("() => { window.open(location.href); }")
     other = opened.value
+    expect(other.locator("#softmax .cm-content")).to_contain_text("softmax is not written yet")
     write(page, "softmax", RIGHT["softmax"])
     expect(other.locator("#kept")).to_contain_text("written in another tab")
     write(other, "softmax", "nothing")
