@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from autograder.judging.compare import FLOOR, agree
-from autograder.judging.tokens import MOST_NUMBERS, SEQUENCE, Tokens, vector_words
+from autograder.judging.tokens import MOST_NUMBERS, SEQUENCE, Tokens, entry_words, vector_words
 from autograder.judging.value_words import first_place, place_words, shape_words
 
 Axes = Sequence[str] | str | None
@@ -132,7 +132,8 @@ def followed_row(
         if not names or letters[-2] not in SEQUENCE:
             continue
         name, rows = names[tokens.followed], array[..., tokens.followed, :]
-        places = _named_places(rows, letters)
+        leading = rows.shape[:-1]
+        places = [(each, entry_words(each, letters, leading)) for each in np.ndindex(leading)]
         if letters[-1] == letters[-2]:
             panels = [_bars(rows[place], title, names) for place, title in places]
             return f"Your row of “{name}”, as in the text:", tuple(panels)
@@ -148,22 +149,6 @@ def _bars(row: np.ndarray, title: str, names: Sequence[str]) -> Panel:
     # A share of 0.63 is 63 percent of a whole bar.
     bound = 1.0 if ((row >= 0) & (row <= 1)).all() else column.bound
     return replace(column, labels=(tuple(names), ("",)), bars=True, bound=bound)
-
-
-def _named_places(rows: np.ndarray, letters: Sequence[str]) -> list[tuple[tuple[int, ...], str]]:
-    """Return the places of the leading axes of (..., numbers), each named if there are several."""
-    leading = rows.shape[:-1]
-    return [
-        (
-            place,
-            ", ".join(
-                f"{letter.removesuffix('s')} {number}"
-                for letter, number, size in zip(letters, place, leading)
-                if size > 1
-            ),
-        )
-        for place in np.ndindex(leading)
-    ]
 
 
 def comparison(
@@ -195,9 +180,10 @@ def comparison(
         difference = np.where(wrong, actual - wanted, 0.0)
     place = first_place(_largest(difference, wrong)) if wrong.any() else (0,) * actual.ndim
     told = ""
-    if tokens and (at := tokens.row_of(wrong)):
-        place, told = (*at, 0), tokens.compared(actual, wanted, wrong, letters)
-        labels = labels or tokens.labels(wanted.shape, letters)
+    if tokens:
+        labels = tokens.labels(wanted.shape, letters)
+        if at := tokens.row_of(wrong):
+            place, told = (*at, 0), tokens.compared(actual, wanted, wrong, letters)
     arrays = {"yours": actual, "expected": wanted, "difference": difference}
     panels = [
         panel(array, title=title, axes=axes, labels=labels, index=place[:-2])

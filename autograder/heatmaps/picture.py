@@ -66,8 +66,10 @@ def picture_of(asked: Sequence[AskedExample]) -> Picture:
 def followed_token(asked: AskedExample) -> str:
     """Say what the token that the text follows gets in place of what is expected, "" if it can't.
 
-    `asked` is the example of the text, with numbers that are wrong.
+    Only the example of the text follows one.
     """
+    if asked.example.expectation.form.tokens is None:
+        return ""
     differing = _differing(asked)
     return differing[1].told if differing else ""
 

@@ -52,11 +52,7 @@ class Tokens:
         if place is None or not self.labels(wrong.shape, axes) or letters[-2] not in SEQUENCE:
             return ""
         name, rows = self.names[place[-1]], (yours[place], expected[place], wrong[place])
-        where = ", ".join(
-            f"{letter.removesuffix('s')} {number}"
-            for letter, number, size in zip(letters, place[:-1], wrong.shape)
-            if size > 1
-        )
+        where = entry_words(place[:-1], letters, wrong.shape)
         mine = f"in {where}, your “{name}”" if where else f"your “{name}”"
         if letters[-1] == letters[-2]:
             return f"{mine} gives {self._share(*rows)}"
@@ -72,6 +68,15 @@ class Tokens:
         worst = _worst(yours, expected, wrong)
         got, wanted = _apart(yours[worst], expected[worst])
         return f"“{self.names[worst]}” {got}, and {wanted} is expected."
+
+
+def entry_words(place: Sequence[int], letters: Sequence[str], shape: Sequence[int]) -> str:
+    """Name an entry of the leading axes, "" if there is only one: head 1."""
+    return ", ".join(
+        f"{letter.removesuffix('s')} {number}"
+        for letter, number, size in zip(letters, place, shape)
+        if size > 1
+    )
 
 
 def vector_words(numbers: np.ndarray) -> str:

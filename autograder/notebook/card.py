@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from autograder.heatmaps.html_table import render_panels
 from autograder.heatmaps.panel import Panel
 from autograder.heatmaps.text import text_lines
-from autograder.model.symbols import GUESS, RIGHT, SIMILAR, count, tone
+from autograder.model.symbols import RIGHT, SIMILAR, count, tone
 from autograder.reports.finding import StepText, first_sentence, folded_html, html
 
 COLORS = {
@@ -33,8 +33,7 @@ class Card:
 
     headline: how many checks pass. step: its mark, its checks, and the finding with folded details.
     later: how many checks are not asked yet. caption, panels: the picture. hints: they unfold one
-    after the other. similar: code under the last of them. question, answer: what is asked of who
-    has written the step, or "". foot: the last line.
+    after the other. similar: code under the last of them. foot: the last line.
     """
 
     headline: str
@@ -44,8 +43,6 @@ class Card:
     panels: tuple[Panel, ...] = ()
     hints: tuple[str, ...] = ()
     similar: str = ""
-    question: str = ""
-    answer: str = ""
     foot: str = ""
 
     def lines(self) -> tuple[str, ...]:
@@ -54,9 +51,8 @@ class Card:
         picture = (self.caption, *text_lines(self.panels)) if self.caption else ()
         hint = (f"Hint 1 of {len(self.hints)}: {self.hints[0]}",) if self.hints else ()
         checks = (self.headline, *(f"  {row}" for row in self._rows))
-        asked = (f"{GUESS}: {self.question}",) if self.question else ()
         first, last = (told, checks) if told else (checks, ())
-        parts = [first, picture, hint, last, asked, (self.foot,) if self.foot else ()]
+        parts = [first, picture, hint, last, (self.foot,) if self.foot else ()]
         spaced = [line for part in parts if part for line in ("", *part)]
         return tuple(spaced[1:])
 
@@ -105,7 +101,6 @@ class Card:
         return _paragraph(self.caption) + drawn if self.caption else ""
 
     def _folds(self) -> str:
-        question = folded_html(f"{GUESS}: {self.question}", (self.answer,)) if self.question else ""
         hints = "".join(
             f"<details><summary>Hint {number} of {len(self.hints)}</summary>{html(hint)}"
             for number, hint in enumerate(self.hints, start=1)
@@ -117,7 +112,7 @@ class Card:
         # Each hint is inside the one before it, so it can be unfolded only after that one.
         hints += "</details>" * len(self.hints)
         seen = folded_html(SEEN, self.step.finding.details)
-        return f"{question}{hints}{self._checks()}{seen}"
+        return f"{hints}{self._checks()}{seen}"
 
     def _checks(self) -> str:
         if not self._rows:

@@ -69,7 +69,6 @@ def _picture(drawn: Drawn) -> StepPicture:
         np.asarray(drawn.yours),
         expected,
         axes=drawn.axes,
-        labels=labels,
         precision=drawn.precision,
         tokens=tokens,
     )
