@@ -1,4 +1,4 @@
-"""`attn course check` and `attn course update`: what is behind in a course, and bringing it on."""
+"""`attn course adopt`, `check` and `update`: into a course, what is behind in it, bring it on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from autograder.cli.kit import FOLDER, example, out
+from autograder.cli.kit import (
+    ASSIGNMENTS,
+    FOLDER,
+    SOLUTIONS,
+    example,
+    exercise_folders,
+    out,
+    source_folders,
+)
 from autograder.errors import KitError
 from autograder.model.sanitize import terminal_line
 
@@ -19,9 +27,6 @@ if TYPE_CHECKING:
     from autograder.course.creation import Course
 
 COURSE = click.argument("directory", type=FOLDER, default=Path("."))
-ASSIGNMENTS = click.option(
-    "--assignments", type=FOLDER, help="What students get [default: beside the solutions]."
-)
 MOST_MARKS = 40  # sentences about marks in a terminal
 LONGEST = 400
 UP_TO_DATE, BEHIND = 0, 1
@@ -120,10 +125,87 @@ def update(
         _tell_next(plan, directory)
 
 
-@contextmanager
-def _course(directory: Path) -> Iterator[Course]:
-    """Read the course, and keep every other run of the kit out of it meanwhile."""
+@click.command("adopt", epilog=example("attn course adopt my-course --exercise numpy_single_head"))
+@COURSE
+@SOLUTIONS
+@ASSIGNMENTS
+@click.option("--exercise", "exercises", multiple=True, help="An exercise to add to the course.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--undo", is_flag=True, help="Take the exercises out of the course again.")
+def adopt(
+    directory: Path,
+    solutions: Path | None,
+    assignments: Path | None,
+    exercises: tuple[str, ...],
+    yes: bool,
+    undo: bool,
+) -> None:
+    """Add exercises to DIRECTORY, an nbgrader course with assignments of its own.
+
+    Shows what changes, and asks before it does anything. Your assignments, marks, students and
+    settings stay. Exits with 1 if it was not done.
+    """
+    from autograder.checks.recording import record_examples
+    from autograder.course.adoption import adopt as do_adopt
+    from autograder.course.adoption import plan_adoption, plan_taking_back, take_back
     from autograder.course.creation import read_course
+    from autograder.course.pending_update import pending_update
+
+    with _locked(directory):
+        pending = pending_update(directory)
+        if pending and not pending.exercises:
+            pending.put_in_place()
+            pending.finish()
+            _say("Finished what was stopped.")
+            if not undo:
+                return
+        if undo:
+            back = plan_taking_back(read_course(directory))
+            here = back.course.directory
+            config = "lines of the kit" if back.configuration is not None else "the whole file"
+            paths = [f"{path.relative_to(here)}" for path in back.removed]
+            _changes("Removed", [*paths, f"nbgrader_config.py: {config}"])
+            _changes("Removed from the gradebook, without any hand-in", back.released)
+            _changes("Not removed, since you may need it", back.stays)
+            if not (yes or _agreed()):
+                _say("Nothing was changed.")
+                sys.exit(BEHIND)
+            take_back(back)
+            _say("Done. The course is as it was before.")
+            return
+        source = source_folders(solutions, assignments)
+        plan = plan_adoption(
+            directory,
+            solutions=source.solutions,
+            assignments=source.assignments,
+            exercises=exercises or _which(source.solutions),
+            examples=record_examples,
+        )
+        _changes("Added", plan.changes)
+        _changes("Yours, and stays", plan.stays)
+        _changes("To know", plan.told)
+        if not (yes or _agreed()):
+            _say("Nothing was changed.")
+            sys.exit(BEHIND)
+        do_adopt(plan)
+        _say(f"Done. To take it back: attn course adopt {directory} --undo")
+        for name in plan.course.exercises:
+            _say(f"next: cd {directory} && nbgrader generate_assignment {name}")
+
+
+def _which(solutions: Path) -> tuple[str, ...]:
+    """Nobody's course gets exercises that were not named."""
+    raise KitError(
+        "no exercise is named",
+        place="attn course adopt",
+        cure="add --exercise with one of: "
+        + ", ".join(folder.name for folder in exercise_folders(solutions)),
+    )
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """Keep every other run of the kit out of a course."""
     from autograder.grading.lock import WAITS, class_lock
     from autograder.model.import_path import refuse_modules_in
 
@@ -133,6 +215,15 @@ def _course(directory: Path) -> Iterator[Course]:
         )
     refuse_modules_in(directory.absolute())
     with class_lock(directory, lambda: _say(WAITS)):
+        yield
+
+
+@contextmanager
+def _course(directory: Path) -> Iterator[Course]:
+    """Read the course, and keep every other run of the kit out of it meanwhile."""
+    from autograder.course.creation import read_course
+
+    with _locked(directory):
         yield read_course(directory)
 
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from autograder.cli.instructor import SOLUTIONS
-from autograder.cli.kit import FOLDER, example, out, source_folders
+from autograder.cli.kit import FOLDER, SOLUTIONS, example, out, source_folders
 from autograder.errors import KitError
 
 if TYPE_CHECKING:

@@ -8,14 +8,15 @@ from pathlib import Path
 
 import click
 
-from autograder.cli.course_commands import check, update
-from autograder.cli.kit import FOLDER, example, exercise_folders, out, source_folders
-
-SOLUTIONS = click.option(
-    "--solutions", type=FOLDER, help="Where the solutions are [default: beside the kit]."
-)
-ASSIGNMENTS = click.option(
-    "--assignments", type=FOLDER, help="What students get [default: beside the solutions]."
+from autograder.cli.course_commands import adopt, check, update
+from autograder.cli.kit import (
+    ASSIGNMENTS,
+    FOLDER,
+    SOLUTIONS,
+    example,
+    exercise_folders,
+    out,
+    source_folders,
 )
 
 
@@ -30,6 +31,7 @@ def course() -> None:
     """Make an nbgrader course, and keep it up to date."""
 
 
+course.add_command(adopt)
 course.add_command(check)
 course.add_command(update)
 

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 FOLDER = click.Path(path_type=Path)
+SOLUTIONS = click.option(
+    "--solutions", type=FOLDER, help="Where the solutions are [default: beside the kit]."
+)
+ASSIGNMENTS = click.option(
+    "--assignments", type=FOLDER, help="What students get [default: beside the solutions]."
+)
 LONGEST = 10_000  # characters in one part of an error
 # What people type who look for a command that has another name.
 OTHER_WORDS = {

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from pathlib import Path
 
 import nbgrader.apps.api
 import nbgrader.apps.autogradeapp
+import nbgrader.apps.generateassignmentapp
 import nbgrader.apps.generatefeedbackapp
 import nbgrader.preprocessors
 from nbformat import NotebookNode
@@ -26,6 +28,12 @@ from nbgrader.converters import Autograde, NbGraderException
 from nbgrader.utils import rmtree
 
 from autograder.course.any_name import AnyName, HarmlessRecord
+from autograder.course.beside import (
+    CourseExporter,
+    CourseRelease,
+    adopted_course,
+    left_to_nbgrader,
+)
 from autograder.course.course_feedback import CourseFeedback
 from autograder.course.creation import Course, notebook_name, read_course
 from autograder.course.intake import lay_out, nothing_of, release_notebook, write_submission
@@ -45,11 +53,14 @@ from autograder.model.group_shared import follow, share
 from autograder.submission.reading import read_submission
 
 PREFIX = ".submissions-"
+_FORMGRADER = "nbgrader.server_extensions.formgrader.formgrader"
 
 
 def install() -> None:
     """Make nbgrader's commands and formgrader use our classes; the config file calls this."""
     logging.setLogRecordFactory(HarmlessRecord)
+    nbgrader.apps.generateassignmentapp.GenerateAssignment = CourseRelease
+    nbgrader.apps.api.GenerateAssignment = CourseRelease
     nbgrader.apps.autogradeapp.Autograde = CourseAutograde
     nbgrader.apps.api.Autograde = CourseAutograde
     nbgrader.apps.generatefeedbackapp.GenerateFeedback = CourseFeedback
@@ -57,7 +68,9 @@ def install() -> None:
     # A course's configuration lists them by these names.
     nbgrader.preprocessors.AssignLatePenalties = AttemptLatePenalties
     nbgrader.preprocessors.SaveAutoGrades = SaveGrades
-    if (Path.cwd() / FACTS).is_file():
+    if _FORMGRADER in sys.modules:
+        sys.modules[_FORMGRADER].HTMLExporter = CourseExporter  # type: ignore[attr-defined]
+    if (Path.cwd() / FACTS).is_file() and not adopted_course(Path.cwd()):
         # What nbgrader collects and releases in a shared course is for each of its instructors.
         follow(Path.cwd())
 
@@ -67,6 +80,8 @@ class CourseAutograde(AnyName, Autograde):
 
     def start(self) -> None:
         """Grade the selected submissions; the files that students handed in are never changed."""
+        if left_to_nbgrader(self, Autograde):
+            return
         root = Path(self.coursedir.root)
         if not (root / FACTS).is_file():
             super().start()

@@ -90,3 +90,14 @@ def render_configuration(course_id: str, kept: dict[str, list[str]], *, shared: 
     return Template(TEMPLATE).substitute(
         course_id=json.dumps(course_id), kept=json.dumps(kept, indent=4), shared=group
     )
+
+
+# All that an adopted course gets: its own settings hold, and those above only for the exercises.
+BESIDE = """\
+# Added by `attn course adopt`; `attn course adopt --undo` takes it away. The exercises that are
+# listed in attn.toml are released and graded by the kit, with its settings. Yours hold for
+# everything else, as before.
+from autograder.course.autograde import install
+
+install()
+"""

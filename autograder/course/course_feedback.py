@@ -10,6 +10,7 @@ from nbgrader.converters import GenerateFeedback, NbGraderException
 from traitlets import Bool
 
 from autograder.course.any_name import AnyName
+from autograder.course.beside import left_to_nbgrader
 from autograder.course.creation import Course, notebook_name, read_course
 from autograder.course.delivered_page import add_missing_files, deliver_pages
 from autograder.course.gradebook_entries import read_gradebook
@@ -39,6 +40,8 @@ class CourseFeedback(AnyName, GenerateFeedback):
 
     def start(self) -> None:
         """Make the pages; in a shared course, the other instructors can use them too."""
+        if left_to_nbgrader(self, GenerateFeedback):
+            return
         with following(Path(self.coursedir.root)):
             super().start()
         if self._outdated:

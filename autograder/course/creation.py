@@ -19,7 +19,7 @@ import tomli_w
 
 from autograder.course.adjusted_exercise import adjusted_solutions
 from autograder.course.adjustment import Adjustment, read_adjustments
-from autograder.course.configuration import render_configuration
+from autograder.course.configuration import BESIDE, render_configuration
 from autograder.course.graded_attempts import LAST_COUNTS, AttemptRules
 from autograder.course.kit_copy import configuration_copy, copy_files
 from autograder.course.marking_settings import read_attempt_rules, read_rules
@@ -41,7 +41,10 @@ NOT_COPIED = shutil.ignore_patterns("__pycache__", ".*", "*.pyc")
 
 @dataclass(frozen=True)
 class Course:
-    """An nbgrader course directory, where its solutions are, and what it gives points for."""
+    """An nbgrader course directory, where its solutions are, and what it gives points for.
+
+    adopted: it was there before the kit, and has assignments of its own, which are not the kit's.
+    """
 
     directory: Path
     solutions: Path
@@ -49,6 +52,7 @@ class Course:
     rules: MarkingRules = DEFAULT_RULES
     attempts: AttemptRules = LAST_COUNTS
     adjustments: Mapping[str, Adjustment] = field(default_factory=dict)
+    adopted: bool = False
 
     def exercise(self, name: str) -> Exercise:
         """Read the instructor's copy of the exercise `name`, as this course gives it.
@@ -132,8 +136,7 @@ def create_course(
     for name in exercises:
         find_exercise(name, solutions)
         _require_built(find_exercise(name, assignments).folder, name)
-    recorded = solutions if solutions.is_absolute() else _relative(solutions, directory)
-    facts = _facts(recorded, exercises)
+    facts = course_facts(recorded(solutions, directory), exercises)
     directory.mkdir(parents=True, exist_ok=True)
     share(directory)
     course = Course(directory.resolve(), solutions.resolve(), exercises)
@@ -170,9 +173,9 @@ def read_course(directory: Path) -> Course:
         facts = tomllib.loads(read_small(path, LARGEST_FACTS).decode("utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         raise KitError(
-            f"this is not a course: it has no {FACTS}",
+            f"this is not a course of the kit: it has no {FACTS}",
             place=str(directory),
-            cure="name a course directory, or make one with `attn course new`",
+            cure=adopt_it(directory) or "name a course, or make one with `attn course new`",
         ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise KitError(
@@ -195,7 +198,19 @@ def read_course(directory: Path) -> Course:
     root = directory.resolve()
     refuse_solutions_within(root / solutions, root)
     changes = read_adjustments(facts, root / FACTS, exercises)
-    return Course(root, (root / solutions).resolve(), tuple(exercises), rules, attempts, changes)
+    place, names = (root / solutions).resolve(), tuple(exercises)
+    adopted = facts.get("adopted") is True
+    return Course(root, place, names, rules, attempts, changes, adopted)
+
+
+def adopt_it(directory: Path) -> str:
+    """Return what adds exercises to a course of nbgrader's; "" where there is no such course."""
+    there = (directory / name for name in (CONFIG, GRADEBOOK, "source"))
+    return (
+        f"add exercises to it with `attn course adopt {directory}`"
+        if any(path.exists() for path in there)
+        else ""
+    )
 
 
 def _may_have_handed_in(folder: Path, exercise: str) -> bool:
@@ -233,7 +248,9 @@ def _refuse_overwriting(directory: Path, exercises: tuple[str, ...]) -> None:
             raise KitError(
                 f"{path} already exists, so this directory already holds a course",
                 place=str(directory),
-                cure="name another directory; a course is never overwritten",
+                cure="name another directory; a course is never overwritten"
+                if (directory / FACTS).exists()
+                else f"name another directory, or {adopt_it(directory)}",
             )
 
 
@@ -245,11 +262,15 @@ def _require_built(folder: Path, name: str) -> None:
             )
 
 
-def _relative(path: Path, directory: Path) -> Path:
-    return Path(os.path.relpath(path.resolve(), directory.resolve()))
+def recorded(solutions: Path, directory: Path) -> Path:
+    """Return how a course writes down where its solutions are: as they were named."""
+    if solutions.is_absolute():
+        return solutions
+    return Path(os.path.relpath(solutions.resolve(), directory.resolve()))
 
 
-def _facts(solutions: Path, exercises: tuple[str, ...]) -> str:
+def course_facts(solutions: Path, exercises: tuple[str, ...], **more: bool) -> str:
+    """Return the text of `attn.toml`; raise `KitError` where the path has no text."""
     where = solutions.as_posix()
     if SURROGATES.search(where):
         raise KitError(
@@ -258,7 +279,7 @@ def _facts(solutions: Path, exercises: tuple[str, ...]) -> str:
             cure="rename the folders in that path",
         )
     names = list(exercises)
-    facts = {"format_version": FORMAT_VERSION, "solutions": where, "exercises": names}
+    facts = {"format_version": FORMAT_VERSION, "solutions": where, "exercises": names, **more}
     return HEAD + tomli_w.dumps(facts)
 
 
@@ -273,7 +294,14 @@ def made_files(folder: Path) -> dict[str, bytes]:
 
 
 def course_configuration(course: Course, exercises: tuple[str, ...]) -> str:
-    """Return the `nbgrader_config.py` that the kit writes for a course with these exercises."""
+    """Return what the kit writes into the `nbgrader_config.py` of a course with these exercises."""
+    if course.adopted:
+        return BESIDE
+    return kit_configuration(course, exercises)
+
+
+def kit_configuration(course: Course, exercises: tuple[str, ...]) -> str:
+    """Return a whole `nbgrader_config.py` with the kit's settings for these exercises."""
     kept = {name: [script_name(name)] for name in exercises}
     course_id = re.sub(r"[^\w-]+", "-", course.directory.name).strip("-") or "attention"
     return render_configuration(course_id, kept, shared=is_shared(course.directory))

@@ -15,8 +15,9 @@ from pathlib import Path
 from jupyter_core.paths import jupyter_config_path
 from nbgrader import api
 from nbgrader.coursedir import CourseDirectory
-from sqlalchemy import create_engine, inspect, make_url
+from sqlalchemy import create_engine, inspect, make_url, select
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.sql.functions import count
 from traitlets.config import Config
 from traitlets.config.loader import ConfigFileNotFound, PyFileConfigLoader
 
@@ -41,6 +42,27 @@ def read_settings(course: Course) -> Config:
 
     Raise `KitError` when a file cannot be run, or when there is no gradebook.
     """
+    settings = _own_settings(course)
+    address = gradebook_address(course, str(settings.CourseDirectory.get("db_url", "") or ""))
+    if not _exists(address):
+        raise _not_released(course, course.exercises[0])
+    settings.merge(_run(str(course.directory)))
+    return settings
+
+
+def settings_to_adopt(course: Course) -> Config:
+    """Run the configuration files of a course that its instructor has named as theirs.
+
+    Its gradebook may be made later. Raises what `read_settings` raises.
+    """
+    settings = _own_settings(course)
+    gradebook_address(course, "")  # must be one that `read_settings` can read
+    settings.merge(_run(str(course.directory)))
+    return settings
+
+
+def _own_settings(course: Course) -> Config:
+    """Run the files in the instructor's own Jupyter configuration."""
     settings = Config()
     for folder in reversed(jupyter_config_path()):
         if Path(folder).resolve().is_relative_to(course.directory):
@@ -52,10 +74,6 @@ def read_settings(course: Course) -> Config:
                 "of your own",
             )
         settings.merge(_run(folder))
-    address = gradebook_address(course, str(settings.CourseDirectory.get("db_url", "") or ""))
-    if not _exists(address):
-        raise _not_released(course, course.exercises[0])
-    settings.merge(_run(str(course.directory)))
     return settings
 
 
@@ -101,6 +119,36 @@ def open_gradebook(
         except api.MissingEntry:
             raise _not_released(course, exercise) from None
         yield gradebook, notebook
+
+
+def in_gradebook(course: Course, settings: Config) -> tuple[dict[str, int], int]:
+    """Return the assignments in the gradebook, each with its hand-ins, and how many students.
+
+    Nothing is written, and without a gradebook none is made. Raise `KitError` when it cannot be
+    used.
+    """
+    db_url = within(course, course_directory(course, settings).db_url)
+    if not _exists(db_url):
+        return {}, 0
+    with _database(db_url):
+        engine = create_engine(db_url)
+        handed_in = (
+            select(api.Assignment.name, count(api.SubmittedAssignment.id))
+            .outerjoin(api.SubmittedAssignment)
+            .group_by(api.Assignment.id)
+        )
+        try:
+            with engine.connect() as database:
+                found = {str(name): int(number) for name, number in database.execute(handed_in)}
+                return found, int(database.scalar(select(count(api.Student.id))) or 0)
+        finally:
+            engine.dispose()
+
+
+def remove_assignment(course: Course, settings: Config, exercise: str) -> None:
+    """Take an exercise that nobody has handed in out of the gradebook; raise `KitError`."""
+    with open_gradebook(course, settings, exercise) as (gradebook, _):
+        gradebook.remove_assignment(exercise)
 
 
 def _patient(db_url: str) -> str:

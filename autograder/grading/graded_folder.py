@@ -23,7 +23,7 @@ _MOST_FILES = 10_000
 # Where nbgrader and the kit keep what belongs to a course.
 _OF_A_COURSE = (
     *("source", "release", "submitted", "autograded", "feedback", "graded"),
-    *("downloaded", "exchange", "own-steps"),
+    *("downloaded", "exchange", "own-steps", "solution", "source_with_tests"),
 )
 # What programs keep in hidden files and folders of theirs.
 _OF_A_PROGRAM = ("._", ".ipynb_checkpoints", ".git", ".attn-", ".venv", ".Trash", ".~", ".part-")
@@ -34,7 +34,7 @@ def is_course(folder: Path) -> bool:
     marks = [name for name in (FACTS, CONFIG) if (folder / name).exists()]
     if not marks:
         return False
-    handed_in = _handed_in(folder)
+    handed_in = handed_in_at_the_top(folder)
     if handed_in is not None:
         raise KitError(
             f"this folder holds {' and '.join(marks)}, as a course does, and {handed_in.name}, "
@@ -47,12 +47,13 @@ def is_course(folder: Path) -> bool:
         raise KitError(
             f"this folder holds {CONFIG}, but it is not a course: it has no {FACTS}",
             place=str(folder),
-            cure="name a course that `attn course new` made, or take that file out of the folder",
+            cure="if it is a course of nbgrader's, add exercises to it with "
+            f"`attn course adopt {folder}`; else take that file out of the folder",
         )
     return True
 
 
-def _handed_in(folder: Path) -> Path | None:
+def handed_in_at_the_top(folder: Path) -> Path | None:
     """Return what looks handed in beside a course's own files, None when nothing does."""
     for path in sorted(folder.iterdir()):
         if path.name.startswith(".") or path.name in (*_OF_A_COURSE, CONFIG):

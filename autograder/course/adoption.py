@@ -1,0 +1,317 @@
+"""Exercises for an nbgrader course that exists: shown first, then added, and taken back.
+
+Only files of the kit's own are added, and a few lines at the end of `nbgrader_config.py`. What is
+in the course, its gradebook and its settings stay as they are.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nbgrader.coursedir import CourseDirectory
+from traitlets.config import Config
+
+from autograder.building.build import Examples
+from autograder.course.beside import kit_settings
+from autograder.course.configuration import BESIDE
+from autograder.course.creation import (
+    GRADEBOOK,
+    Course,
+    adopt_it,
+    course_facts,
+    recorded,
+)
+from autograder.course.exercise_update import new_exercise
+from autograder.course.gradebook_address import gradebook_address, within
+from autograder.course.kit_copy import (
+    LARGEST_FILE,
+    STATE,
+    configuration_copy,
+    digest,
+    read_copy,
+)
+from autograder.course.pending_update import write_down
+from autograder.course.settings import (
+    course_directory,
+    in_gradebook,
+    remove_assignment,
+    settings_to_adopt,
+)
+from autograder.errors import KitError
+from autograder.grading.graded_folder import (
+    CONFIG,
+    FACTS,
+    handed_in_at_the_top,
+    refuse_solutions_within,
+)
+from autograder.model.files import read_small, replace_file
+
+_JSON = "nbgrader_config.json"  # nbgrader reads it too, after the other
+_FOLDERS = ("source", "release", "submitted", "autograded", "feedback")
+_IN_A_FILE = f"\n{BESIDE}"  # with it, a file that was there before is told from a new one
+
+
+@dataclass(frozen=True)
+class Adoption:
+    """What is added to a course: files by the path relative to it, and the same in words.
+
+    stays: what of the instructor's stays as it is. told: what they have to know besides.
+    """
+
+    course: Course
+    files: dict[Path, bytes]
+    changes: tuple[str, ...]
+    stays: tuple[str, ...]
+    told: tuple[str, ...]
+
+
+def plan_adoption(
+    directory: Path,
+    *,
+    solutions: Path,
+    assignments: Path,
+    exercises: Sequence[str],
+    examples: Examples,
+) -> Adoption:
+    """Find out what adds these exercises to the course in `directory`, and change nothing.
+
+    Raise `KitError` when it is not a course of nbgrader's, has such an exercise already, or is laid
+    out in a way that the kit cannot read.
+    """
+    _refuse_no_course(directory)
+    refuse_solutions_within(solutions, directory)
+    names = tuple(dict.fromkeys(exercises))
+    course = Course(directory.resolve(), solutions.resolve(), names, adopted=True)
+    settings = settings_to_adopt(course)
+    _refuse_other_layout(course, settings)
+    assigned, students = in_gradebook(course, settings)
+    files: dict[Path, bytes] = {}
+    notes: dict[Path, bytes] = {}
+    changes = []
+    for name in names:
+        if name in assigned:
+            raise KitError(
+                f"the gradebook has an assignment {name!r} already",
+                place=str(course.directory),
+                cure="leave that exercise out, or give your assignment another name first",
+            )
+        added = new_exercise(course, assignments, name, examples)
+        files |= added.files
+        notes |= added.notes
+        changes.append(f"source/{name}: {len(added.files)} new files")
+    there = _configuration(course)
+    files[Path(CONFIG)] = BESIDE.encode() if there is None else there + _IN_A_FILE.encode()
+    lines = f"{BESIDE.count(chr(10))} lines"
+    changes.append(f"{CONFIG}: {lines} at its end" if there is not None else f"{CONFIG}: new")
+    changes.append(f"{FACTS} and {STATE}/: new, what the kit has to know")
+    facts = course_facts(recorded(solutions, directory), names, adopted=True)
+    files |= notes | configuration_copy(BESIDE) | {Path(FACTS): facts.encode()}
+    stays = tuple(_stays(course, assigned, students))
+    return Adoption(course, files, tuple(changes), stays, tuple(_told(course, settings)))
+
+
+def adopt(adoption: Adoption) -> None:
+    """Do what was planned; if it is stopped, the next `attn course update` finishes it."""
+    pending = write_down(adoption.course.directory, adoption.files, ())
+    pending.put_in_place()
+    pending.finish()
+
+
+def _refuse_no_course(directory: Path) -> None:
+    if (directory / FACTS).exists():
+        raise KitError(
+            "this is a course of the kit already",
+            place=str(directory / FACTS),
+            cure=f"add an exercise with `attn course update {directory} --exercise NAME`",
+        )
+    if not adopt_it(directory):
+        raise KitError(
+            f"this is not a course of nbgrader's: it has no {CONFIG}, no {GRADEBOOK}, no source/",
+            place=str(directory),
+            cure=f"name a course, or make one with `attn course new {directory}`",
+        )
+    if beside := handed_in_at_the_top(directory):
+        raise KitError(
+            f"{beside.name} holds notebooks or .py files, as a folder of submissions does, and a "
+            "course may run none of those",
+            place=str(beside),
+            cure="put it beside the course, then try again",
+        )
+
+
+def _refuse_other_layout(course: Course, settings: Config) -> None:
+    """Raise `KitError` for settings that say other places than those that the kit knows."""
+    place = course.directory / CONFIG
+    if (course.directory / _JSON).exists():
+        raise KitError(
+            f"{_JSON} has settings of the course, and the kit reads those in {CONFIG} only",
+            place=str(course.directory / _JSON),
+            cure=f"write them into {CONFIG}, and take that file away",
+        )
+    here, usual = course_directory(course, settings), CourseDirectory.class_traits()
+    for name in (*(f"{folder}_directory" for folder in _FOLDERS), "directory_structure"):
+        mine, kits = getattr(here, name), usual[name].default_value
+        if mine != kits:
+            raise KitError(
+                f"c.CourseDirectory.{name} is {mine!r}, and the kit knows only {kits!r}",
+                place=str(place),
+                cure="make a course for the exercises beside this one: attn course new",
+            )
+    root = settings.CourseDirectory.get("root")
+    if root and Path(root).resolve() != course.directory:
+        raise KitError(
+            f"c.CourseDirectory.root is {str(root)!r}: nbgrader works in another folder",
+            place=str(place),
+            cure="name that folder here, or take the line away",
+        )
+    own = str(settings.CourseDirectory.get("db_url", "") or "")
+    if own and gradebook_address(course, own) != within(course, own):
+        raise KitError(
+            "c.CourseDirectory.db_url is set in a way that the kit cannot read without running it",
+            place=str(place),
+            cure=f"write it into {CONFIG} as a string: c.CourseDirectory.db_url = ...",
+        )
+
+
+def _configuration(course: Course) -> bytes | None:
+    path = course.directory / CONFIG
+    try:
+        content = read_small(path, LARGEST_FILE)
+        content.decode("utf-8")
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError as error:
+        raise KitError(
+            f"{CONFIG} is not UTF-8: {error.reason}", place=str(path), cure="save it as UTF-8"
+        ) from None
+    return content
+
+
+def _stays(course: Course, assigned: dict[str, int], students: int) -> Iterator[str]:
+    source = course.directory / "source"
+    folders = [path.name for path in source.iterdir() if path.is_dir()] if source.is_dir() else []
+    own = sorted({*assigned, *(name for name in folders if name[0] != ".")})
+    yield f"assignments: {', '.join(own) or 'none'}"
+    yield f"gradebook: not touched ({students} students, {sum(assigned.values())} hand-ins)"
+    yield f"settings: every line of {CONFIG}"
+
+
+def _told(course: Course, settings: Config) -> Iterator[str]:
+    """Say which of the instructor's settings do not hold for our exercises, and what is missing."""
+    for section, values in sorted(kit_settings(course).items()):
+        for name in sorted(values):
+            if name in settings.get(section, {}) and settings[section][name] != values[name]:
+                yield f"c.{section}.{name}: yours holds for your assignments, not for the kit's"
+    if not course_directory(course, settings).course_id:
+        yield (
+            f"c.CourseDirectory.course_id is not set: write it into {CONFIG}, or add --course NAME "
+            "to each command that releases or collects"
+        )
+
+
+@dataclass(frozen=True)
+class TakingBack:
+    """What `attn course adopt --undo` removes, in words and as paths; `stays` says what it cannot.
+
+    released: the exercises that go out of the gradebook, too; nobody has handed them in.
+    """
+
+    course: Course
+    removed: tuple[Path, ...]
+    configuration: bytes | None
+    released: tuple[str, ...]
+    settings: Config
+    stays: tuple[str, ...]
+
+
+def plan_taking_back(course: Course) -> TakingBack:
+    """Find out what takes the exercises out of a course again, and change nothing.
+
+    Raise `KitError` where that would lose work or marks.
+    """
+    root = course.directory
+    if not course.adopted:
+        raise KitError(
+            "this course was made by the kit, so there is nothing to go back to",
+            place=str(root / FACTS),
+            cure="keep it, or remove the folder yourself",
+        )
+    settings = settings_to_adopt(course)
+    assigned, _ = in_gradebook(course, settings)
+    for name in course.exercises:
+        number = max(assigned.get(name, 0), len(course.students(name)))
+        if number:
+            raise KitError(
+                f"{number} have handed in {name}, and their marks would be lost",
+                place=str(root),
+                cure=f"keep it; or move submitted/*/{name} elsewhere and run "
+                f"`nbgrader db assignment remove {name} --force`, then try again",
+            )
+        _refuse_own_work(course, name)
+    folders = [*map(course.source, course.exercises), *map(course.release, course.exercises)]
+    removed = (*(path for path in folders if path.exists()), root / FACTS, root / STATE)
+    return TakingBack(
+        course,
+        removed,
+        _without_kit(course),
+        tuple(name for name in course.exercises if name in assigned),
+        settings,
+        tuple(f"{name}/" for name in ("graded", "own-steps") if (root / name).exists()),
+    )
+
+
+def take_back(plan: TakingBack) -> None:
+    """Do what was planned. If it is stopped, the same command finishes it."""
+    course = plan.course
+    for name in plan.released:
+        remove_assignment(course, plan.settings, name)
+    config = course.directory / CONFIG
+    if plan.configuration is None:
+        config.unlink(missing_ok=True)
+    else:
+        replace_file(config, plan.configuration, config.stat().st_mode & 0o777)
+    *folders, facts, state = plan.removed
+    for folder in (*folders, state):
+        if folder.exists():
+            shutil.rmtree(folder)
+    for name in ("source", "release"):
+        folder = course.directory / name
+        if folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
+    facts.unlink(missing_ok=True)  # the last: until then, the command can be run again
+
+
+def _refuse_own_work(course: Course, exercise: str) -> None:
+    """Raise `KitError` for what the instructor has written into the exercise's folder."""
+    made, folder = read_copy(course.directory, exercise), course.source(exercise)
+    noted = made.files if made else {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_dir() or ".ipynb_checkpoints" in path.parts:
+            continue
+        if noted.get(name) != digest(read_small(path, LARGEST_FILE)):
+            raise KitError(
+                f"source/{exercise}/{name} is not as the kit has written it, and would be lost",
+                place=str(path),
+                cure="move it out of that folder, then try again",
+            )
+
+
+def _without_kit(course: Course) -> bytes | None:
+    """Return the configuration without the kit's lines; None for a file that had nothing else."""
+    text = _configuration(course)
+    if text is None or text == BESIDE.encode():
+        return None
+    if text.count(_IN_A_FILE.encode()) == 1:
+        return text.replace(_IN_A_FILE.encode(), b"")
+    if b"autograder.course.autograde" not in text:
+        return text  # they have been taken out by hand
+    raise KitError(
+        f"the kit's lines in {CONFIG} have been changed",
+        place=str(course.directory / CONFIG),
+        cure="take out `from autograder.course.autograde import install` and `install()` "
+        "yourself, then try again",
+    )

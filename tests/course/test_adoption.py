@@ -1,0 +1,254 @@
+"""`attn course adopt`: exercises of the kit in a course that nbgrader alone has made."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from unittest.mock import patch
+
+import nbformat
+import nbgrader.apps.api
+import pytest
+from nbconvert.exporters import HTMLExporter
+from nbgrader.api import Gradebook
+from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
+from traitlets.config import Config
+
+from autograder.course.beside import CourseExporter
+from autograder.course.creation import Course, read_course
+from autograder.course.pending_update import PendingUpdate
+from course.changing_course import FIFTH, MISTAKE, Run, attn, rebuild, update
+from course.changing_course import hand_in as hand_in_ours
+from course.stock_course import FIRST, SECOND, done, files, hand_in, stock_course, tables
+from support.fifth_exercise import fifth_exercise
+
+STUDENTS = 2
+
+
+@pytest.fixture(params=[STUDENTS, pytest.param(10, marks=pytest.mark.slow)])
+def stock(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A course that does not know the kit, and beside it an exercise."""
+    fifth_exercise(tmp_path / "solutions")
+    rebuild(tmp_path)
+    return stock_course(tmp_path, request.param)
+
+
+def adopt(stock: Path, *words: str) -> Run:
+    solutions = () if "--undo" in words else ("--solutions", stock.parent / "solutions")
+    exercise = () if "--undo" in words else ("--exercise", FIFTH)
+    return attn("course", "adopt", stock, *exercise, *solutions, *words)
+
+
+def adopted(stock: Path) -> Course:
+    run = adopt(stock, "--yes")
+    assert run.code == 0, run.out
+    return read_course(stock)
+
+
+def test_adopting_shows_first_what_changes_and_changes_nothing_without_a_yes(stock: Path) -> None:
+    before = files(stock.parent)
+    run = adopt(stock)
+    assert run.code == 1 and "Nothing was changed." in run.out, run.out
+    assert "nbgrader_config.py: 6 lines at its end" in run.out
+    assert f"assignments: {FIRST}, {SECOND}" in run.out
+    assert "c.Autograde.autograde_preprocessors: yours holds for your assignments" in run.out
+    assert files(stock.parent) == before
+
+
+def test_an_adopted_course_has_every_byte_and_every_row_that_it_had(stock: Path) -> None:
+    before, rows = files(stock), tables(stock)
+    adopted(stock)
+    after = files(stock)
+    config = "nbgrader_config.py"
+    assert {name for name in before if after[name] != before[name]} == {config}
+    assert (after[config] or b"").startswith(before[config] or b"?")
+    assert tables(stock) == rows
+    new = {name.partition("/")[0] for name in after if name not in before}
+    assert new == {"source", ".course", "attn.toml"}
+
+
+def test_what_was_adopted_can_be_taken_back_byte_by_byte(stock: Path) -> None:
+    before = files(stock)
+    adopted(stock)
+    asked = adopt(stock, "--undo")
+    assert asked.code == 1 and "source/fifth" in asked.out, asked.out
+    run = adopt(stock, "--undo", "--yes")
+    assert run.code == 0, run.out
+    assert files(stock) == before
+
+
+def test_a_release_that_nobody_has_handed_in_is_taken_back_row_by_row(stock: Path) -> None:
+    before, rows = files(stock), tables(stock)
+    adopted(stock)
+    done(stock, "generate_assignment", FIFTH)
+    assert tables(stock) != rows
+    run = adopt(stock, "--undo", "--yes")
+    assert run.code == 0, run.out
+    assert tables(stock) == rows
+    after = files(stock)
+    assert {**after, "marks.db": before["marks.db"]} == before
+
+
+def test_marks_and_own_work_are_never_taken_back(stock: Path) -> None:
+    course = adopted(stock)
+    notes = course.source(FIFTH) / "my-notes.md"
+    notes.write_text("mine")
+    run = adopt(stock, "--undo", "--yes")
+    assert run.code == 2 and "my-notes.md is not as the kit has written it" in run.out
+    notes.unlink()
+    done(stock, "generate_assignment", FIFTH)
+    hand_in_ours(course, "s00")
+    before = files(stock)
+    run = adopt(stock, "--undo", "--yes")
+    assert run.code == 2 and f"1 have handed in {FIFTH}" in run.out, run.out
+    assert files(stock) == before
+
+
+def test_their_assignments_are_graded_and_handed_back_as_if_the_kit_were_not_there(
+    stock: Path, tmp_path: Path
+) -> None:
+    untouched = tmp_path / "untouched"
+    shutil.copytree(stock, untouched)
+    adopted(stock)
+    done(stock, "generate_assignment", FIFTH)
+    with nbgrader_alone():
+        use(untouched)
+    use(stock)
+    assert scores(stock, SECOND) == scores(untouched, SECOND) == {"s00": 5.0}
+    assert scores(stock, FIRST) == scores(untouched, FIRST)
+    for part in ("autograded", "feedback", "release"):
+        theirs, ours = files(untouched / part), files(stock / part)
+        assert set(theirs) == {name for name in ours if FIFTH not in name}
+        for name, content in theirs.items():
+            assert plain(ours[name]) == plain(content), name
+    assert "alert(1)" in str(files(stock / "feedback")), "nbgrader cleans nothing"
+
+
+def use(course: Path) -> None:
+    """Do with an assignment of theirs what nbgrader can do with it."""
+    hand_in(course, SECOND, "s00", right=True)
+    done(course, "autograde", SECOND, "s00")
+    done(course, "generate_feedback", SECOND)
+    done(course, "generate_assignment", FIRST, force=True)
+
+
+@contextmanager
+def nbgrader_alone() -> Iterator[None]:
+    """Take back what a configuration of the kit leaves in this process."""
+    classes = {"Autograde": Autograde, "GenerateFeedback": GenerateFeedback}
+    with patch.multiple(nbgrader.apps.api, GenerateAssignment=GenerateAssignment, **classes):
+        yield
+
+
+def plain(content: bytes | None) -> object:
+    """A file without what differs from run to run: times, and the memory address in a traceback."""
+    if content is None or not content.startswith(b"{"):
+        return content and len(content)
+    book = json.loads(content)
+    for cell in book["cells"]:
+        cell["metadata"].pop("execution", None)
+    return book
+
+
+def scores(course: Path, assignment: str) -> dict[str, float]:
+    with Gradebook(f"sqlite:///{course / 'marks.db'}") as book:
+        return {each.student.id: each.score for each in book.assignment_submissions(assignment)}
+
+
+def test_the_kits_exercise_is_released_graded_and_kept_up_to_date_in_it(stock: Path) -> None:
+    course = adopted(stock)
+    before, theirs = files(stock), scores(stock, FIRST)
+    done(stock, "generate_assignment", FIFTH)
+    released = nbformat.read(course.release(FIFTH) / f"{FIFTH}.ipynb", as_version=4)
+    source = nbformat.read(course.source(FIFTH) / f"{FIFTH}.ipynb", as_version=4)
+    assert [cell.source for cell in released.cells] == [cell.source for cell in source.cells], (
+        "without their header and their words for a stub"
+    )
+    hand_in_ours(course, "s00")
+    hand_in_ours(course, "s01", MISTAKE)
+    run = attn("grade", stock)
+    assert run.code == 0, run.out
+    fast = scores(stock, FIFTH)
+    assert fast["s00"] > fast["s01"] > 0
+    done(stock, "autograde", FIFTH, "s01", force=True)
+    assert scores(stock, FIFTH) == fast
+    done(stock, "generate_feedback", FIFTH)
+    page = (course.feedback(FIFTH, "s01") / f"{FIFTH}.html").read_text()
+    assert "Protection while grading" in page, "it is the kit's"
+    check = attn("course", "check", stock)
+    assert check.code == 0, check.out
+    assert "There is nothing to update" in update(course)
+    after = files(stock)
+    assert scores(stock, FIRST) == theirs
+    changed = {name for name in before if after[name] != before[name]}
+    assert changed == {"marks.db"}
+
+
+def test_what_the_kit_cannot_adopt_is_refused_with_the_place_and_a_cure(stock: Path) -> None:
+    config, text = stock / "nbgrader_config.py", (stock / "nbgrader_config.py").read_text()
+
+    def refused(line: str) -> str:
+        config.write_text(f"{text}\n{line}\n")
+        before = files(stock)
+        run = adopt(stock, "--yes")
+        assert run.code == 2 and "where:" in run.out and "cure:" in run.out, run.out
+        assert files(stock) == before
+        return run.out
+
+    said = refused('c.CourseDirectory.submitted_directory = "in"')
+    assert "c.CourseDirectory.submitted_directory is 'in'" in said
+    assert "computes the gradebook's address" in refused('c.CourseDirectory.db_url = "sqlite" * 2')
+    assert "stops with ZeroDivisionError" in refused("1 / 0")
+    config.write_text(text)
+    (stock / "lectures").mkdir()
+    (stock / "lectures" / "one.ipynb").write_text("{}")
+    assert "lectures holds notebooks or .py files" in adopt(stock, "--yes").out
+    shutil.rmtree(stock / "lectures")
+    (stock / "source" / FIFTH).mkdir()
+    assert "is there already" in adopt(stock, "--yes").out
+
+
+def test_a_course_that_exists_is_pointed_to_adopting(stock: Path) -> None:
+    folders = ("--solutions", stock.parent / "solutions")
+    for words in (("new", "--exercise", FIFTH, *folders), ("update",), ("check",)):
+        run = attn("course", words[0], stock, *words[1:])
+        assert run.code == 2 and f"attn course adopt {stock}" in run.out, run.out
+    run = attn("grade", stock)
+    assert run.code == 2 and f"attn course adopt {stock}" in run.out, run.out
+    adopted(stock)
+    again = adopt(stock, "--yes")
+    assert again.code == 2 and f"attn course update {stock} --exercise" in again.out
+
+
+def test_formgrader_cleans_what_students_wrote_on_the_kits_pages_only(stock: Path) -> None:
+    course = adopted(stock)
+    own = stock / "autograded" / "s00" / FIRST / f"{FIRST}.ipynb"
+    ours = course.autograded(FIFTH, "s00") / f"{FIFTH}.ipynb"
+    ours.parent.mkdir(parents=True)
+    shutil.copy(own, ours)
+    formgrader = CourseExporter(config=Config())  # type: ignore[no-untyped-call]
+    assert "<script>alert" not in formgrader.from_filename(str(ours))[0]
+    assert formgrader.from_filename(str(own))[0] == HTMLExporter().from_filename(str(own))[0]
+
+
+def test_a_pattern_that_means_theirs_and_ours_is_refused(stock: Path) -> None:
+    adopted(stock)
+    with pytest.raises(AssertionError, match="name one assignment"):
+        done(stock, "generate_assignment", "*")
+
+
+def test_a_stopped_adoption_is_finished_by_the_next_command(
+    stock: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(self: PendingUpdate) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(PendingUpdate, "put_in_place", killed)
+        assert adopt(stock, "--yes").code == 2
+    run = adopt(stock, "--yes")
+    assert run.code == 0 and "Finished what was stopped." in run.out
+    assert read_course(stock).adopted
