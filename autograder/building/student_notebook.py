@@ -19,14 +19,13 @@ from autograder.building.checklist import cost_text
 from autograder.building.fixed_columns import with_fixed_columns
 from autograder.building.folded_answer import only_folded, with_code_in_questions, without_folded
 from autograder.building.stub import Cell, is_below_a_step
-from autograder.model.exercise import Exercise, Step
+from autograder.model.exercise import CHECK_PREFIX, Exercise, Step
 
 HOW_TO_WORK = (
     "Run the next two cells (Shift+Enter); the first is folded. In each step, write in place of "
     "the line that raises, then run it and its check."
 )
 SCHEMA_VERSION = 3  # of nbgrader's cell metadata
-CHECK_PREFIX = "check_"
 LONG = 4  # lines of a cell that only shows something
 PROSE = "prose-"  # how the id of prose begins
 BELOW = "below-"  # the same, if it goes on about the step above

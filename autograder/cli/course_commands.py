@@ -190,7 +190,7 @@ def adopt(
         do_adopt(plan)
         _say(f"Done. To take it back: attn course adopt {directory} --undo")
         for name in plan.course.exercises:
-            _say(f"next: cd {directory} && nbgrader generate_assignment {name}")
+            tell_release(plan.course, directory, name)
 
 
 def _which(solutions: Path) -> tuple[str, ...]:
@@ -275,13 +275,17 @@ def _tell_state(update: CourseUpdate, directory: Path) -> bool:
             continue
         _list(f"{each.name}: the release", state.differences)
         _list(f"{each.name}: the gradebook", state.gradebook)
-        behind = behind or bool(state.differences or state.gradebook)
+        if state.in_exchange:
+            _list(f"{each.name}: what students fetch from the exchange", state.exchange)
+        elif state.in_exchange is False:
+            _say(f"{each.name}: not in the exchange yet, so nobody can fetch it.")
+        behind = behind or bool(state.differences or state.gradebook or state.exchange)
     noted = [] if update.configuration_noted else ["the kit has no note of what it wrote here"]
     settings = [*noted, *update.configuration.changes, *update.configuration.kept]
     _list("nbgrader_config.py", settings)
     if update.stale:
         _say(f"To bring it up to date: attn course update {directory}")
-    elif behind:
+    else:
         _tell_next(update, directory)
     return behind
 
@@ -322,13 +326,35 @@ def _tell_marks(update: CourseUpdate) -> None:
 
 def _tell_next(update: CourseUpdate, directory: Path) -> None:
     again = update.release_again
-    new = [each.name for each in update.exercises if each.new]
-    for name in (*again, *new):
-        force = "" if name in new else " --force"
-        _say(f"next: cd {directory} && nbgrader generate_assignment {name}{force}")
+    for each in update.exercises:
+        name, state = each.name, update.states.get(each.name)
+        if each.new or name in again or (state and not state.released):
+            tell_release(update.course, directory, name, force=name in again)
+        elif update.hand_out_again(name):
+            _say(f"next: {_hand_out(directory, name)} --force")
+        elif state and state.in_exchange is False:
+            _say(f"next: {_hand_out(directory, name)}")
+        if update.hand_out_again(name):
+            _say("  who has it already moves that folder away and fetches again")
     for name in again:
         one = "" if len(update.exercises) == 1 else f" --exercise {name}"
         _say(f"then: attn grade {directory}{one}")
+
+
+def tell_release(course: Course, directory: Path, exercise: str, *, force: bool = False) -> None:
+    """Print the commands by which students get an exercise, from the exchange if there is one."""
+    from autograder.course.release_state import handed_out
+    from autograder.course.settings import settings_to_adopt
+
+    again = " --force" if force else ""
+    _say(f"next: cd {directory} && nbgrader generate_assignment {exercise}{again}")
+    if outbound := handed_out(course, settings_to_adopt(course)):
+        again = " --force" if (outbound / exercise).is_dir() else ""
+        _say(f"then: {_hand_out(directory, exercise)}{again}")
+
+
+def _hand_out(directory: Path, exercise: str) -> str:
+    return f"cd {directory} && nbgrader release_assignment {exercise}"
 
 
 def _list(head: str, words: list[str] | tuple[str, ...]) -> None:

@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from autograder.grading.unjudged import stopped_at
-from autograder.model.exercise import Exercise
+from autograder.model.exercise import CHECK_PREFIX, Exercise
 from autograder.model.symbols import mark, number, why_not_graded
 from autograder.model.verdict import NOT_JUDGED, Outcome, Verdict
 from autograder.reports.follow_up import FollowUp
 from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, entry_of
 from autograder.reports.misunderstandings import of_any_hand_in
 from autograder.reports.roll import shown_names
+from autograder.submission.cells import Asked
 from autograder.submission.file_text import is_notebook
 from autograder.submission.reading import Submission
 
@@ -33,19 +34,30 @@ _NEEDS = re.compile(r"it needs Python (\d+\.\d+)")
 class _HandIn:
     """What is told of the files that a student handed in.
 
-    `script` says whether a `.py` counts, `beside` whether a notebook was read as well.
+    `script` says whether a `.py` counts, `beside` whether a notebook was read as well. `asked` is
+    what the release had that a notebook comes from.
     """
 
     student: str
     remarks: tuple[str, ...]
     script: bool
     beside: bool
+    asked: Asked | None = None
 
     @classmethod
     def of(cls, read: Submission) -> _HandIn:
         script = not read.rejected and not is_notebook(read.path)
         beside = script and any(is_notebook(path) for path, _ in read.digests)
-        return cls(read.student, read.remarks, script, beside)
+        return cls(read.student, read.remarks, script, beside, read.asked)
+
+    def lacks(self, cell: EnteredCell) -> bool:
+        """Whether the student's release did not have what this cell gives points for."""
+        name = f"{CHECK_PREFIX}{cell.step}" if cell.step else cell.name.removesuffix(", by hand")
+        if self.asked is None or ": " in name:  # a cell of another notebook
+            return False
+        # Of a notebook that has lost cells, nobody knows which checks its release had.
+        known = self.asked.sure or not cell.step
+        return known and name not in self.asked.names
 
 
 def find_follow_ups(
@@ -76,6 +88,7 @@ def _found(
         *_in_part(verdicts),
         *_files(hand_ins),
         *_scripts(hand_ins, gradebook),
+        *_older_releases(exercise, hand_ins, gradebook),
         *_by_hand(verdicts, hand_ins, gradebook),
         *_no_hand_in(exercise, verdicts, gradebook),
         *_limits(verdicts),
@@ -130,6 +143,36 @@ def _scripts(hand_ins: Sequence[_HandIn], gradebook: ClassGradebook) -> Iterator
         yield FollowUp("script", students, reason, f"Look for the answer. {FORMGRADER}")
 
 
+def _older_releases(
+    exercise: Exercise, hand_ins: Sequence[_HandIn], gradebook: ClassGradebook
+) -> Iterator[FollowUp]:
+    """Who was never asked something that has points now, since it came with a later release."""
+    sure, guessed = [], []
+    for hand_in, cell in _not_asked(hand_ins, gradebook):
+        if hand_in.asked and hand_in.asked.sure:
+            sure.append((hand_in.student, f"`{cell.shown_name}` is not in this student's release."))
+        else:
+            why = "is not in the notebook: its release is older, or the cell was deleted."
+            guessed.append((hand_in.student, f"`{cell.shown_name}` {why}"))
+    cure = (
+        f"Have them fetch {exercise.name} again, add their work and hand it in (`attn course "
+        "check` says whether the exchange has the new release); or enter points in formgrader."
+    )
+    for reason, students in (*_by_reason(sure), *_by_reason(guessed)):
+        yield FollowUp("older_release", students, reason, cure)
+
+
+def _not_asked(
+    hand_ins: Iterable[_HandIn], gradebook: ClassGradebook
+) -> Iterator[tuple[_HandIn, EnteredCell]]:
+    """Return who was not asked for a cell to which nobody has given points by hand since."""
+    for each in hand_ins:
+        entry = gradebook.entries.get(each.student)
+        for cell in entry.cells if entry else ():
+            if cell.by_hand is None and each.lacks(cell):
+                yield each, cell
+
+
 def _unanswered(
     hand_ins: Iterable[_HandIn], gradebook: ClassGradebook
 ) -> Iterator[tuple[str, EnteredCell, bool]]:
@@ -148,7 +191,8 @@ def _by_hand(
     verdicts: Sequence[Verdict], hand_ins: Sequence[_HandIn], gradebook: ClassGradebook
 ) -> Iterator[FollowUp]:
     """What waits in the gradebook: questions that are not graded, and points of other work."""
-    scripts = {(student, cell.name) for student, cell, _ in _unanswered(hand_ins, gradebook)}
+    told = {(student, cell.name) for student, cell, _ in _unanswered(hand_ins, gradebook)}
+    told |= {(each.student, cell.name) for each, cell in _not_asked(hand_ins, gradebook)}
     cells = [
         (verdict.student, cell)
         for verdict in verdicts
@@ -161,7 +205,7 @@ def _by_hand(
     open_cells = [
         (student, f"`{cell.shown_name}` is not graded yet.")
         for student, cell in cells
-        if cell.open and (student, cell.name) not in scripts
+        if cell.open and (student, cell.name) not in told
     ]
     for reason, students in _by_reason(open_cells):
         yield FollowUp("not_graded_yet", students, reason, FORMGRADER)

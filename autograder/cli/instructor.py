@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from autograder.cli.course_commands import adopt, check, update
+from autograder.cli.course_commands import adopt, check, tell_release, update
 from autograder.cli.kit import (
     ASSIGNMENTS,
     FOLDER,
@@ -64,7 +64,7 @@ def new(
         exercises=chosen,
     )
     out().print(f"made the course {made.directory} with {', '.join(chosen)}")
-    out().print(f"next: cd {directory} && nbgrader generate_assignment {chosen[0]}")
+    tell_release(made, directory, chosen[0])
 
 
 def _not_optional(solutions: Path) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sqlalchemy import make_url
@@ -67,6 +67,11 @@ class CourseUpdate:
             for name, state in self.states.items()
             if state.released and (state.differences or state.gradebook)
         )
+
+    def hand_out_again(self, name: str) -> bool:
+        """Whether what students fetch differs, or will, from the release."""
+        state = self.states.get(name)
+        return bool(state and state.in_exchange and (state.exchange or name in self.release_again))
 
     @property
     def files(self) -> dict[Path, bytes]:
@@ -180,7 +185,7 @@ def _state(course: Course, update: ExerciseUpdate) -> ReleaseState:
     state = release_state(course, update.name, update.notebook)
     if not state.released or state.differences or not update.files:
         return state
-    return ReleaseState(True, ("files beside the notebook differ",), state.gradebook, state.refused)
+    return replace(state, differences=("files beside the notebook differ",))
 
 
 def _save_gradebook(course: Course, update: ExerciseUpdate, folder: Path) -> None:

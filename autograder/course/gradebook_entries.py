@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from autograder.course.creation import Course
 from autograder.course.settings import open_gradebook, read_settings
-from autograder.course.verdict_cells import CHECK_PREFIX
+from autograder.model.exercise import CHECK_PREFIX
 from autograder.reports.gradebook_entry import (
     CellComment,
     ClassGradebook,

@@ -33,7 +33,7 @@ from autograder.course.nbgrader_functions import (
     is_grade,
     is_solution,
 )
-from autograder.course.skeleton import EXTRA, Skeleton, is_untouched
+from autograder.course.skeleton import EXTRA, Skeleton, is_untouched, not_asked
 from autograder.course.verdict_cells import has_no_mark, with_verdict
 from autograder.errors import KitError
 from autograder.grading.classroom import HANDLING
@@ -45,6 +45,7 @@ from autograder.model.verdict import Verdict
 from autograder.submission.reading import Submission
 
 NO_RESPONSE = "No response."  # nbgrader's words for a solution cell that was not changed
+NOT_THERE = "This question is not in the release that was handed in."
 READ_ONLY = 0o444
 WRITABLE = "free disk space, or get permission to write there; then run the command again"
 _BATCH = 8
@@ -169,6 +170,7 @@ def _graded(
     """Fill in the verdict; read scores and comments as nbgrader's SaveAutoGrades does."""
     filled = with_verdict(notebook, judged.verdict, exercise, judged.counted)
     without_mark = has_no_mark(judged.verdict, judged.counted)
+    unseen = not_asked(skeleton.release, judged.submission.asked)
     scores: dict[str, float | None] = {}
     comments: dict[str, str | None] = {}
     for cell in filled.cells:
@@ -176,7 +178,7 @@ def _graded(
         if not facts:
             continue
         # An answer that is not shown is not an answer that was not given.
-        blank = is_solution(cell) and not judged.shown
+        blank = is_solution(cell) and (not judged.shown or facts["grade_id"] in unseen)
         if is_grade(cell):
             unknown = blank or (without_mark and not is_solution(cell))
             scores[facts["grade_id"]] = None if unknown else determine_grade(cell)[0]
@@ -185,6 +187,8 @@ def _graded(
             # A checksum takes as long as all else here, and says the same.
             untouched = is_untouched(cell) if released is None else cell.source == released
             comments[facts["grade_id"]] = NO_RESPONSE if untouched and not blank else None
+            if facts["grade_id"] in unseen:
+                comments[facts["grade_id"]] = NOT_THERE
     target = course.autograded(exercise.name, judged.submission.student)
     try:
         write_submission(filled, judged.submission, folder, skeleton.prose)

@@ -23,7 +23,7 @@ from nbformat.v4 import new_markdown_cell
 from autograder.course.creation import Course, notebook_name, script_name
 from autograder.course.nbgrader_functions import parse_utc
 from autograder.course.notebook_text import notebook_text
-from autograder.course.skeleton import Skeleton, from_script, with_own_cells
+from autograder.course.skeleton import Skeleton, from_script, not_asked, with_own_cells
 from autograder.errors import KitError
 from autograder.model.files import replace_file
 from autograder.model.plain_file import opened
@@ -39,6 +39,7 @@ CHANGED = (
     "for the file as it was when it was read. Ask your instructor to grade it again."
 )
 LAID_OUT = "attention_kit_code"  # in a laid-out notebook: the hash of the code that it shows
+NOT_ASKED = "attention_kit_not_asked"  # and the questions that the student's release did not have
 SECRET = "submission_secret.txt"  # of `nbgrader submit`; names the folder of released feedback
 LARGEST = 8 * 1024 * 1024  # bytes; a larger file is not copied beside the graded notebook
 # A date, a time and a zone by name or offset. The parser would open a zone that looks like a path.
@@ -125,6 +126,7 @@ def lay_out(release: NotebookNode, submission: Submission, target: Path) -> None
         notebook, code = with_own_cells(release), "changed"
         submission = without_code(submission)
     notebook.metadata[LAID_OUT] = code
+    notebook.metadata[NOT_ASKED] = sorted(not_asked(release, submission.asked))
     write_submission(notebook, submission, target)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from nbformat import NotebookNode
 
 from autograder.building.student_notebook import BELOW
-from autograder.course.verdict_cells import CHECK_PREFIX
+from autograder.model.exercise import CHECK_PREFIX
 
 STEPS_LIST = "setup-steps"  # the id of the kit's list of the steps
 _FIXED = ("setup-prose", STEPS_LIST, "closing-prose", "closing")

@@ -16,13 +16,12 @@ from autograder.course.exercise_update import ExerciseUpdate
 from autograder.course.gradebook_cells import notebook_cells
 from autograder.course.gradebook_entries import read_gradebook
 from autograder.course.graded_attempts import AttemptNotes, noted_attempts
-from autograder.course.verdict_cells import CHECK_PREFIX
 from autograder.errors import KitError
 from autograder.grading.class_reading import read_class
 from autograder.grading.digest import judging_hash
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.roster import course_roster
-from autograder.model.exercise import Exercise
+from autograder.model.exercise import CHECK_PREFIX, Exercise
 from autograder.model.files import read_small
 from autograder.model.marking import is_partly_marked, part_of
 from autograder.model.sanitize import terminal_line

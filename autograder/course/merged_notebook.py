@@ -25,7 +25,7 @@ from autograder.course.kit_cells import (
     successors,
     text_of,
 )
-from autograder.course.verdict_cells import CHECK_PREFIX
+from autograder.model.exercise import CHECK_PREFIX
 from autograder.model.symbols import number as shown
 
 _LISTED = re.compile(

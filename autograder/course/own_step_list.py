@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from autograder.building.student_notebook import CHECK_PREFIX, SETUP
+from autograder.building.student_notebook import SETUP
 from autograder.course.adjustment import MOST_POINTS, OWN_STEPS
 from autograder.course.own_files import own_text
 from autograder.errors import KitError
-from autograder.model.exercise import COMPARISONS, Exercise
+from autograder.model.exercise import CHECK_PREFIX, COMPARISONS, Exercise
 
 STEPS, GRADING = "steps", "grading"
 OF_SIZES = ("sizes", "public_sizes", "without")  # tables of [grading] in which steps need a line

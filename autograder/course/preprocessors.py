@@ -13,15 +13,17 @@ from typing import Any
 from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
 from nbgrader.preprocessors import ClearSolutions, NbGraderPreprocessor, SaveAutoGrades
-from nbgrader.utils import is_solution
+from nbgrader.utils import is_grade, is_solution, is_task
 from traitlets import Enum, Unicode
 from traitlets.utils.importstring import import_item
 
 from autograder.course.creation import read_course
 from autograder.course.graded_attempts import noted_attempts
+from autograder.course.graded_notebook import NOT_THERE
 from autograder.course.intake import (
     CHANGED,
     LAID_OUT,
+    NOT_ASKED,
     drop_scripts,
     release_notebook,
     same_code,
@@ -31,13 +33,25 @@ from autograder.course.late_penalty import SECONDS_BEFORE
 from autograder.course.skeleton import onto_skeleton
 from autograder.course.verdict_cells import has_no_mark, with_verdict
 from autograder.model.protection import Protection
+from autograder.submission.cells import ASKED
 
 Result = tuple[NotebookNode, ResourcesDict]
 NO_MARK = "no_mark"  # in nbgrader's resources: nothing that counts was judged
 
 
 class KeepStubs(ClearSolutions):
-    """nbgrader's ClearSolutions, except that it leaves cells without a solution region alone."""
+    """nbgrader's ClearSolutions, except that it leaves cells without a solution region alone.
+
+    It also notes in the notebook what the release asks: whoever hands it in after a later release
+    was not asked what is new there.
+    """
+
+    def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> Result:
+        """Clear the solution regions of a notebook."""
+        nb, resources = super().preprocess(nb, resources)
+        graded = (cell for cell in nb.cells if is_grade(cell) or is_task(cell))
+        nb.metadata[ASKED] = [cell.metadata.nbgrader["grade_id"] for cell in graded]
+        return nb, resources
 
     def preprocess_cell(
         self, cell: NotebookNode, resources: ResourcesDict, cell_index: int
@@ -56,8 +70,9 @@ class OntoSkeleton(NbGraderPreprocessor):
         """Return the released notebook with the code of `nb` in its solution cells."""
         release = release_notebook(read_course(Path.cwd()), resources["nbgrader"]["assignment"])
         result = onto_skeleton(release, nb)
-        if LAID_OUT in nb.metadata:
-            result.metadata[LAID_OUT] = nb.metadata[LAID_OUT]
+        for name in (LAID_OUT, NOT_ASKED):
+            if name in nb.metadata:
+                result.metadata[name] = nb.metadata[name]
         return result, resources
 
 
@@ -67,10 +82,21 @@ class SaveGrades(SaveAutoGrades):
     def _add_score(self, cell: NotebookNode, resources: ResourcesDict) -> None:
         """Write the score of one cell into the gradebook."""
         super()._add_score(cell, resources)
-        if resources["nbgrader"].get(NO_MARK) and not is_solution(cell):
+        facts = resources["nbgrader"]
+        unseen = cell.metadata["nbgrader"]["grade_id"] in facts.get(NOT_ASKED, ())
+        if unseen or (facts.get(NO_MARK) and not is_solution(cell)):
             names = (self.notebook_id, self.assignment_id, self.student_id)
             grade = self.gradebook.find_grade(cell.metadata["nbgrader"]["grade_id"], *names)
             grade.auto_score, grade.needs_manual_grade = None, True
+            self.gradebook.db.commit()
+
+    def _add_comment(self, cell: NotebookNode, resources: ResourcesDict) -> None:
+        """Write what nbgrader says about one answer into the gradebook."""
+        super()._add_comment(cell, resources)
+        name = cell.metadata["nbgrader"]["grade_id"]
+        if name in resources["nbgrader"].get(NOT_ASKED, ()):
+            names = (self.notebook_id, self.assignment_id, self.student_id)
+            self.gradebook.find_comment(name, *names).auto_comment = NOT_THERE
             self.gradebook.db.commit()
 
 
@@ -113,5 +139,7 @@ class WriteVerdict(NbGraderPreprocessor):
             facts[SECONDS_BEFORE] = attempt.seconds_before
         facts[NO_MARK] = has_no_mark(verdict, attempt)
         result = with_verdict(source, verdict, exercise, attempt)
-        result.metadata.pop(LAID_OUT, None)
+        facts[NOT_ASKED] = nb.metadata.get(NOT_ASKED, ())
+        for name in (LAID_OUT, NOT_ASKED):
+            result.metadata.pop(name, None)
         return result, resources

@@ -1,12 +1,20 @@
-"""Whether the release, and the gradebook, are those of the notebook in `source/`."""
+"""Whether release, gradebook and exchange are those of the notebook in `source/`.
+
+Students get what is in the exchange: nbgrader copies it there from `release/`, and only when it is
+told to.
+"""
 
 from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 
+from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
+from nbgrader.exchange import ExchangeFactory
+from nbgrader.exchange.default import Exchange, ExchangeReleaseAssignment
 from nbgrader.preprocessors import ClearHiddenTests, ClearMarkScheme
 from traitlets.config import Config
 
@@ -14,7 +22,12 @@ from autograder.course.creation import Course, notebook_name
 from autograder.course.gradebook_cells import entered_cells, notebook_cells
 from autograder.course.kit_copy import LARGEST_FILE, digest, read_notebook
 from autograder.course.preprocessors import KeepStubs
-from autograder.course.settings import UnknownAssignment, open_gradebook, read_settings
+from autograder.course.settings import (
+    UnknownAssignment,
+    course_directory,
+    open_gradebook,
+    read_settings,
+)
 from autograder.errors import KitError
 from autograder.model.files import read_small
 
@@ -26,13 +39,16 @@ class ReleaseState:
     """How an exercise's release differs from its source, in words; nothing where it does not.
 
     released: whether it has been released at all. refused: whether `nbgrader generate_assignment`
-    would stop, since somebody has been graded and the cells are others.
+    would stop, since somebody has been graded and the cells are others. in_exchange: whether
+    students can fetch it, None where there is no exchange; exchange: how that differs from release.
     """
 
     released: bool
     differences: tuple[str, ...] = ()
     gradebook: tuple[str, ...] = ()
     refused: bool = False
+    in_exchange: bool | None = None
+    exchange: tuple[str, ...] = ()
 
 
 def release_state(course: Course, exercise: str, source: NotebookNode) -> ReleaseState:
@@ -51,7 +67,48 @@ def release_state(course: Course, exercise: str, source: NotebookNode) -> Releas
     words: tuple[str, ...] = ("its notebook is missing",)
     if (course.release(exercise) / notebook_name(exercise)).is_file():
         words = _notebook(course, exercise, source, settings) + _files(course, exercise)
-    return ReleaseState(True, words, there.words(wanted), refused)
+    outbound = handed_out(course, settings)
+    fetched = outbound / exercise if outbound else None
+    there_too = None if fetched is None else fetched.is_dir()
+    behind = _exchange(course, exercise, fetched, settings) if fetched and there_too else ()
+    return ReleaseState(True, words, there.words(wanted), refused, there_too, behind)
+
+
+def handed_out(course: Course, settings: Config) -> Path | None:
+    """Return where students fetch the course's assignments; None without an exchange of nbgrader's.
+
+    There is none where its folder is missing, or the course has no name in it.
+    """
+    directory, factory = course_directory(course, settings), ExchangeFactory(config=settings)
+    if not directory.course_id or not issubclass(factory.release_assignment, Exchange):
+        return None
+    root = Path(ExchangeReleaseAssignment(coursedir=directory, config=settings).root)
+    return root / directory.course_id / "outbound" if root.is_dir() else None
+
+
+def _exchange(course: Course, exercise: str, fetched: Path, settings: Config) -> tuple[str, ...]:
+    """Say how what students can fetch differs from `release/`, which nbgrader copies."""
+    ignored = course_directory(course, settings).ignore
+    released, there = (
+        {
+            path.relative_to(folder).as_posix(): path
+            for path in sorted(folder.rglob("*"))
+            if path.is_file()
+            and not any(
+                fnmatch(part, each) for part in path.relative_to(folder).parts for each in ignored
+            )
+        }
+        for folder in (course.release(exercise), fetched)
+    )
+    return (
+        *(f"{name} is not in it" for name in released if name not in there),
+        *(f"{name} is no longer in the release" for name in there if name not in released),
+        *(
+            f"{name} is not the one in the release"
+            for name, path in released.items()
+            if name in there and _hash(path) != _hash(there[name])
+        ),
+    )
 
 
 def _notebook(
@@ -72,7 +129,7 @@ def _cleared(source: NotebookNode, settings: Config, place: Path) -> NotebookNod
     result = copy.deepcopy(source)
     try:
         for preprocessor in (KeepStubs, ClearHiddenTests, ClearMarkScheme):
-            result, _ = preprocessor(config=settings).preprocess(result, {})
+            result, _ = preprocessor(config=settings).preprocess(result, ResourcesDict())
     except Exception as error:  # nbgrader raises several for a region that has no end
         raise KitError(
             f"nbgrader cannot release this notebook: {error}",

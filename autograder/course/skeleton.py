@@ -20,7 +20,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from autograder.course.nbgrader_functions import compute_checksum, is_task
 from autograder.course.notebook_text import cell_texts
 from autograder.course.shown_work import shown_attachments, shown_outputs
-from autograder.submission.cells import MOST_CELLS, source, source_as_it_is
+from autograder.submission.cells import MOST_CELLS, Asked, grade_id, source, source_as_it_is
 from autograder.submission.definitions import cut_before_definitions, find_definitions
 from autograder.submission.percent import percent_cells, without_head
 
@@ -59,13 +59,13 @@ class Skeleton:
             release,
             unrun,
             {(str(cell.get("cell_type")), source_as_it_is(cell)): _text(cell) for cell in cells},
-            {_grade_id(cell): number for number, cell in enumerate(cells) if _grade_id(cell)},
+            {grade_id(cell): number for number, cell in enumerate(cells) if grade_id(cell)},
             {_text(cell): number for number, cell in enumerate(cells)},
-            tuple(_grade_id(cell) for cell in cells if _is_solution(cell)),
+            tuple(grade_id(cell) for cell in cells if _is_solution(cell)),
             frozenset(number for number, cell in enumerate(cells) if is_graded_by_hand(cell)),
             any(map(is_task, cells)),
             cell_texts(cell for cell in unrun if cell["cell_type"] != "code"),
-            {_grade_id(cell): cell["source"] for cell in cells if is_untouched(cell)},
+            {grade_id(cell): cell["source"] for cell in cells if is_untouched(cell)},
         )
 
     def filled(self, submitted: Sequence[Mapping[str, Any]]) -> NotebookNode:
@@ -78,7 +78,7 @@ class Skeleton:
         them. Neither the release nor `submitted` is changed.
         """
         cells = list(self.cells)
-        ids = list(map(_grade_id, submitted))
+        ids = list(map(grade_id, submitted))
         filled = _filled(submitted, ids, self.solutions)
         extra: dict[int, list[Mapping[str, Any]]] = {}
         work: dict[int, Mapping[str, Any]] = {}
@@ -90,9 +90,9 @@ class Skeleton:
                 if place in self.by_hand:
                     work[place] = cell
                 continue
-            grade_id, text = ids[number], self._text(cell)
-            if grade_id not in self.solutions:  # a copy of a solution cell stays where it was put
-                place = self.numbers.get(grade_id, self.texts.get(text, place))
+            name, text = ids[number], self._text(cell)
+            if name not in self.solutions:  # a copy of a solution cell stays where it was put
+                place = self.numbers.get(name, self.texts.get(text, place))
             if text[1] and text not in self.texts:
                 extra.setdefault(place, []).append(cell)
         for place, cell in work.items():
@@ -143,7 +143,7 @@ def _filled(
     cells: Sequence[Mapping[str, Any]], ids: Sequence[str], names: Sequence[str]
 ) -> dict[int, str]:
     """Return which submitted cell, with its `grade_id`, fills which solution cell: by number."""
-    chosen = {grade_id: number for number, grade_id in enumerate(ids) if grade_id in names}
+    chosen = {name: number for number, name in enumerate(ids) if name in names}
     found: dict[str, int] = {}
     # Metadata can get lost; then a definition is enough. Each cell fills one name.
     for number, cell in enumerate(cells) if len(chosen) < len(set(names)) else ():
@@ -160,6 +160,16 @@ def is_graded_by_hand(cell: NotebookNode) -> bool:
     """Whether a cell of the release is an answer that a person gives points for."""
     facts = cell["metadata"].get("nbgrader", {})  # as nbgrader's own functions look, but quicker
     return bool(facts.get("grade") and facts.get("solution"))
+
+
+def not_asked(release: NotebookNode, asked: Asked | None) -> frozenset[str]:
+    """Return the questions of a release that a student's own release did not have.
+
+    They are those that a person gives points for; None was handed in without a notebook.
+    """
+    if asked is None:
+        return frozenset()
+    return frozenset(map(grade_id, filter(is_graded_by_hand, release.cells))) - asked.names
 
 
 def is_untouched(cell: NotebookNode) -> bool:
@@ -220,14 +230,6 @@ def _without_id(cell: NotebookNode) -> NotebookNode:
 
 def _is_solution(cell: NotebookNode) -> bool:
     return bool(cell.metadata.get("nbgrader", {}).get("solution"))
-
-
-def _grade_id(cell: Mapping[str, Any]) -> str:
-    """Return the cell's `grade_id`, or ""; a student may have put anything there."""
-    metadata = cell.get("metadata")
-    nbgrader = metadata.get("nbgrader") if isinstance(metadata, dict) else None
-    grade_id = nbgrader.get("grade_id") if isinstance(nbgrader, dict) else None
-    return grade_id if isinstance(grade_id, str) else ""
 
 
 def _text(cell: Mapping[str, Any]) -> tuple[str, str]:

@@ -12,10 +12,10 @@ from nbgrader import api
 
 from autograder.course.creation import Course, notebook_name
 from autograder.course.intake import release_notebook
-from autograder.course.verdict_cells import CHECK_PREFIX, check_cells
+from autograder.course.verdict_cells import check_cells
 from autograder.errors import KitError
 from autograder.grading.graded_folder import FACTS
-from autograder.model.exercise import MANIFEST, Exercise
+from autograder.model.exercise import CHECK_PREFIX, MANIFEST, Exercise
 from autograder.model.symbols import number
 
 
@@ -46,7 +46,8 @@ def refuse_stale_release(course: Course, exercise: Exercise, notebook: api.Noteb
     build = "" if ours else "run `attn build`, and "
     again = (
         f"{build}in the course, run `attn course update` and "
-        f"`nbgrader generate_assignment {exercise.name} --force`; then grade"
+        f"`nbgrader generate_assignment {exercise.name} --force`; then grade. `attn course check` "
+        "says whether the exchange has what students get"
     )
     for place, points in (("the gradebook", entered), ("the released notebook", released)):
         if fact := _difference(exercise, points, place):

@@ -19,7 +19,7 @@ from nbformat import NotebookNode
 from autograder.course.graded_attempts import CountedAttempt
 from autograder.course.skeleton import EXTRA, is_graded_by_hand
 from autograder.errors import KitError
-from autograder.model.exercise import Exercise
+from autograder.model.exercise import CHECK_PREFIX, Exercise
 from autograder.model.symbols import number, step_mark
 from autograder.model.verdict import NOT_JUDGED, Outcome, StepVerdict, Verdict
 from autograder.reports.advice import chain_finding, chain_sentence, step_note
@@ -32,8 +32,6 @@ from autograder.reports.finding import (
     step_finding,
 )
 from autograder.reports.levels import unprotected_words
-
-CHECK_PREFIX = "check_"
 
 
 def check_cells(

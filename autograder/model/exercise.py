@@ -28,6 +28,7 @@ WALKTHROUGH = "walkthrough.py"  # the numbers in the prose of solution.py
 LIBRARIES = ("numpy", "torch")
 COMPARISONS = ("values", "numbers", "booleans", "floor", "distribution", "layers")
 RANDOM = ("distribution", "layers")
+CHECK_PREFIX = "check_"  # in a notebook: the name of the cell that checks a step begins so
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -19,6 +20,8 @@ from typing import Any
 from autograder.submission.file_text import Unreadable, plain_text
 
 MOST_CELLS = 2000
+ASKED = "attention_kit_asked"  # in the metadata of a release: the names of all that is graded
+_MOST_ASKED, _LONGEST_NAME = 500, 200
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 # Up to where a broken text is cut; a longer one is left whole, so that cutting stays cheap.
@@ -31,6 +34,36 @@ _MOST_STRAY = 12  # lines at the end of a part that are tried: so many first one
 _LONGEST_KEPT = 32_768  # characters: the tree of a text is a hundred times as large
 _SHORT = 2_048
 _CONFLICT = re.compile(rf"^(?:{_MARK})", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the release has asked that a notebook was made from: the names of its graded cells.
+
+    If it is not known (`sure`), these are the names of the cells that the notebook still has.
+    """
+
+    names: frozenset[str]
+    sure: bool
+
+
+def asked_in(facts: Mapping[str, Any], cells: Iterable[Mapping[str, Any]]) -> Asked:
+    """Return what the student was asked; anybody can edit what stands there."""
+    metadata = facts.get("metadata")
+    noted = metadata.get(ASKED) if isinstance(metadata, dict) else None
+    if isinstance(noted, list) and len(noted) <= _MOST_ASKED:
+        names = [name for name in noted if isinstance(name, str) and len(name) <= _LONGEST_NAME]
+        return Asked(frozenset(names), sure=True)
+    found = (grade_id(cell) for cell in cells)
+    return Asked(frozenset(name for name in found if 0 < len(name) <= _LONGEST_NAME), sure=False)
+
+
+def grade_id(cell: Mapping[str, Any]) -> str:
+    """Return the cell's `grade_id`, or ""; a student may have put anything there."""
+    metadata = cell.get("metadata")
+    nbgrader = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    name = nbgrader.get("grade_id") if isinstance(nbgrader, dict) else None
+    return name if isinstance(name, str) else ""
 
 
 def notebook_cells(text: str, name: str) -> list[dict[str, Any]]:

@@ -11,6 +11,8 @@ from pathlib import Path
 from autograder.model.exercise import Exercise
 from autograder.model.sanitize import file_name
 from autograder.submission.cells import (
+    Asked,
+    asked_in,
     cells_in,
     notebook_facts,
     parsed,
@@ -46,7 +48,7 @@ class Code:
     """What one file holds: the code to run, remarks, and the steps that are not run.
 
     `digest` is the SHA-256 of the file's bytes. `needs` is the Python that a definition in it
-    needs, where that is newer than this one.
+    needs, where that is newer than this one. `asked` is None for what is no notebook.
     """
 
     file: Path
@@ -55,6 +57,7 @@ class Code:
     not_run: tuple[tuple[str, str], ...]
     digest: str = ""
     needs: Version | None = None
+    asked: Asked | None = None
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,7 @@ class Texts:
     remarks: tuple[str, ...] = ()
     digest: str = ""
     python: Version | None = None
+    asked: Asked | None = None
 
 
 def read_code(file: Path, exercise: Exercise, root: Path | None = None) -> Code:
@@ -95,7 +99,8 @@ def read_code(file: Path, exercise: Exercise, root: Path | None = None) -> Code:
     code = tuple(cell for cell in code if cell.strip() not in ("", "True", "pass"))
     remarks = (*texts.remarks, *remarks)
     needs = needed_python(code, {step.name for step in exercise.steps}, texts.python)
-    return Code(file, code, remarks, not_run(unread, exercise), texts.digest, needs)
+    unrun = not_run(unread, exercise)
+    return Code(file, code, remarks, unrun, texts.digest, needs, texts.asked)
 
 
 def not_the_file(file: Path, exercise: Exercise) -> str:
@@ -132,6 +137,7 @@ def _texts(read: Text, file: Path) -> Texts:
         (*read.remarks, *remarks),
         read.digest,
         version_in(facts),
+        asked_in(facts, cells),
     )
 
 

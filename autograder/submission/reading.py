@@ -18,6 +18,7 @@ from autograder.errors import KitError
 from autograder.model.exercise import Exercise
 from autograder.model.sanitize import clean_line, file_name
 from autograder.model.verdict import Finding, Outcome
+from autograder.submission.cells import Asked
 from autograder.submission.file_choice import Choice, cannot_be_opened, chosen
 from autograder.submission.file_text import Unreadable, is_notebook
 
@@ -34,7 +35,7 @@ class Submission:
     `digests` are the SHA-256 of the bytes of every file that was read, so that a later reader can
     tell whether it has changed. No link below `root` was followed. What `needs` a Python that is
     newer than this one, such as "3.12", cannot be judged here. `folder` is what was handed in, if
-    that is a folder.
+    that is a folder. `asked` is what the release had that a notebook comes from.
     """
 
     student: str
@@ -48,6 +49,7 @@ class Submission:
     root: Path | None = None
     needs: str = ""
     folder: Path | None = None
+    asked: Asked | None = None
 
     @cached_property
     def code_hash(self) -> str:
@@ -126,7 +128,7 @@ def _submission(
     facts = (student, exercise.name, code.cells, code.file, remarks, None, not_run)
     needs = "" if code.needs is None else f"{code.needs[0]}.{code.needs[1]}"
     folder = None if handed_in == code.file else handed_in
-    return Submission(*facts, choice.digests, root, needs, folder)
+    return Submission(*facts, choice.digests, root, needs, folder, code.asked)
 
 
 def _rejected(

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from nbgrader.converters import NbGraderException
@@ -644,7 +645,7 @@ def test_a_solution_region_is_still_cleared() -> None:
         toy_notebook(),
         {"double": "def double(x):\n    ### BEGIN SOLUTION\n    secret\n    ### END SOLUTION"},
     )
-    cleared, _ = KeepStubs().preprocess(notebook, {})
+    cleared, _ = KeepStubs().preprocess(notebook, ResourcesDict())
     assert "secret" not in cell_of(cleared, "double").source
     assert "YOUR CODE HERE" in cell_of(cleared, "double").source
     assert cell_of(cleared, "shift").source == STUBS["shift"]

@@ -20,12 +20,14 @@ from course.changing_course import (
     attn,
     check,
     contents,
+    nbgrader,
     new_course,
     rebuild,
     release,
     released_course,
     source,
     step_cell,
+    update,
     write_source,
 )
 from support.written_exercise import changed
@@ -147,3 +149,47 @@ def test_what_is_no_course_and_what_is_damaged_ends_with_a_cure(
     assert run.code == 2 and "is not a notebook" in run.out and "cure:" in run.out
     notebook.write_text(nbformat.writes(nbformat.v4.new_notebook()))
     assert "`center` is put back" in told(course)
+
+
+def test_what_students_fetch_is_compared_with_the_release(course: Course) -> None:
+    exchange = course.directory.parent / "exchange"
+    assert "exchange" not in check(course).out, "there is none"
+    exchange.mkdir()
+    with (course.directory / "nbgrader_config.py").open("a") as config:
+        config.write(f'\nc.Exchange.root = "{exchange}"\n')
+    run = check(course)
+    assert run.code == 0 and "not in the exchange yet" in run.out, run.out
+    hand_out(run.out)
+    run = check(course)
+    assert run.code == 0 and "from the exchange is up to date" in run.out, run.out
+    add_question(course, "how")
+    release(course)
+    said = told(course)
+    assert "the release is up to date" in said and "from the exchange is stale" in said
+    assert f"{FIFTH}.ipynb is not the one in the release" in said
+    hand_out(said)
+    run = check(course)
+    assert run.code == 0 and "from the exchange is up to date" in run.out, run.out
+
+
+def hand_out(said: str) -> None:
+    """Run the command that was printed."""
+    (command,) = [line for line in said.splitlines() if "nbgrader release_assignment" in line]
+    _, _, folder, _, *words = command.split()
+    run = nbgrader(*words[1:], folder=Path(folder))
+    assert run.code == 0, run.out
+
+
+def test_an_update_names_all_commands_until_students_get_it(root: Path, course: Course) -> None:
+    (course.directory.parent / "exchange" / "course" / "outbound" / FIFTH).mkdir(parents=True)
+    with (course.directory / "nbgrader_config.py").open("a") as config:
+        config.write(f'\nc.Exchange.root = "{course.directory.parent / "exchange"}"\n')
+    rebuild(root, OTHER_PROSE)
+    said = [line.strip() for line in update(course).splitlines()]
+    here = f"cd {course.directory} && nbgrader"
+    assert said[-4:] == [
+        f"next: {here} generate_assignment {FIFTH} --force",
+        f"then: {here} release_assignment {FIFTH} --force",
+        "who has it already moves that folder away and fetches again",
+        f"then: attn grade {course.directory}",
+    ]

@@ -15,7 +15,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 from rich.console import Console
 
-from autograder.course.verdict_cells import CHECK_PREFIX, with_verdict
+from autograder.course.verdict_cells import with_verdict
 from autograder.heatmaps.picture import Picture
 from autograder.learning.runner.results import CheckRun, Checkup, StepRun
 from autograder.learning.state.workspace import Task
@@ -26,7 +26,7 @@ from autograder.learning.terminal.screen import (
     step_line,
     trouble_words,
 )
-from autograder.model.exercise import Exercise, Grading, Limits, Step
+from autograder.model.exercise import CHECK_PREFIX, Exercise, Grading, Limits, Step
 from autograder.model.symbols import HIDDEN, OUR_FAULT, mark, our_fault
 from autograder.model.verdict import (
     ChainVerdict,
