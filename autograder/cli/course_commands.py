@@ -21,6 +21,7 @@ from autograder.cli.kit import (
 )
 from autograder.errors import KitError
 from autograder.model.sanitize import terminal_line
+from autograder.model.symbols import count
 
 if TYPE_CHECKING:
     from autograder.course.course_update import CourseUpdate
@@ -191,6 +192,46 @@ def adopt(
         _say(f"Done. To take it back: attn course adopt {directory} --undo")
         for name in plan.course.exercises:
             tell_release(plan.course, directory, name)
+
+
+@click.command("copy", epilog=example("attn course copy my-course my-course-2027 --without-people"))
+@click.argument("directory", type=FOLDER)
+@click.argument("target", type=FOLDER)
+@click.option(
+    "--without-people", is_flag=True, required=True, help="Leave out students, marks and hand-ins."
+)
+def copy(directory: Path, target: Path, without_people: bool) -> None:
+    """Make TARGET next term's course out of DIRECTORY.
+
+    It has the exercises, your changes in them, your own assignments and settings. Hidden inputs are
+    drawn anew, and nothing of the term before is in it.
+    """
+    from autograder.course.course_copy import copy_course
+    from autograder.course.creation import read_course
+
+    with _course(directory) as course:
+        made = copy_course(course, target)
+        copied = read_course(target)
+    _say(f"made the course {made.directory}")
+    _changes("Changed for the new term", made.changed)
+    _changes("Not copied, since it may be about students: copy what you need", made.left)
+    _say("Deadlines are in the gradebook, so set them anew.")
+    for name in course.exercises:
+        tell_release(copied, target, name)
+
+
+@click.command("archive", epilog=example("attn course archive my-course --to my-course-2026.zip"))
+@COURSE
+@click.option("--to", "target", type=FOLDER, required=True, help="A new folder, or a new .zip.")
+def archive(directory: Path, target: Path) -> None:
+    """Keep the marks, pages and hand-ins of the course DIRECTORY, to be read by any browser."""
+    from autograder.course.course_archive import archive_course
+
+    with _course(directory) as course:
+        kept = archive_course(course, target)
+    _say(f"kept {count(kept.students, 'student')} and {count(kept.assignments, 'assignment')}")
+    _changes("Not in it", kept.left)
+    _say(f"open it with: {kept.opened}")
 
 
 def _which(solutions: Path) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from autograder.cli.course_commands import adopt, check, tell_release, update
+from autograder.cli.course_commands import adopt, archive, check, copy, tell_release, update
 from autograder.cli.kit import (
     ASSIGNMENTS,
     FOLDER,
@@ -31,9 +31,8 @@ def course() -> None:
     """Make an nbgrader course, and keep it up to date."""
 
 
-course.add_command(adopt)
-course.add_command(check)
-course.add_command(update)
+for _command in (adopt, check, update, copy, archive):
+    course.add_command(_command)
 
 
 @course.command("new", epilog=example("attn course new my-course --exercise numpy_single_head"))

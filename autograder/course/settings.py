@@ -101,8 +101,23 @@ def open_gradebook(
 ) -> Iterator[tuple[api.Gradebook, api.Notebook]]:
     """Open the gradebook that nbgrader's commands use, at the exercise's notebook.
 
-    Raise `KitError` when the exercise is not in the gradebook, when there is no gradebook (none
-    is made), or when its database cannot be used.
+    Raise `KitError` when the exercise is not in the gradebook, and as `whole_gradebook` does.
+    """
+    with whole_gradebook(course, settings, exercise) as gradebook:
+        try:
+            with _database(within(course, course_directory(course, settings).db_url)):
+                notebook = gradebook.find_notebook(exercise, exercise)
+        except api.MissingEntry:
+            raise _not_released(course, exercise) from None
+        yield gradebook, notebook
+
+
+@contextmanager
+def whole_gradebook(course: Course, settings: Config, exercise: str) -> Iterator[api.Gradebook]:
+    """Open the gradebook that nbgrader's commands use.
+
+    Raise `KitError` when there is no gradebook (none is made; `exercise` is to be released first),
+    or when its database cannot be used.
     """
     directory = course_directory(course, settings)
     db_url = within(course, directory.db_url)
@@ -113,12 +128,7 @@ def open_gradebook(
     if file := _file_of(db_url):
         share(file)
     with opened as gradebook:
-        try:
-            with _database(db_url):
-                notebook = gradebook.find_notebook(exercise, exercise)
-        except api.MissingEntry:
-            raise _not_released(course, exercise) from None
-        yield gradebook, notebook
+        yield gradebook
 
 
 def in_gradebook(course: Course, settings: Config) -> tuple[dict[str, int], int]:
