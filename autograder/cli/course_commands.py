@@ -42,11 +42,11 @@ def check(directory: Path, assignments: Path | None) -> None:
     from autograder.course.open_to_all import open_to_all
     from autograder.course.pending_update import pending_update
 
-    with _course(directory) as course:
+    with opened_course(directory) as course:
         _changes("If students have accounts on this machine, they may read", open_to_all(course))
         if pending_update(course.directory):
-            _say("An update of this course was stopped.")
-            _say(f"To finish it: attn course update {directory}")
+            say("An update of this course was stopped.")
+            say(f"To finish it: attn course update {directory}")
             sys.exit(BEHIND)
         found = _assignments(course, assignments)
         if _tell_unbuilt(course, found):
@@ -93,35 +93,35 @@ def update(
     from autograder.course.creation import read_course
     from autograder.course.pending_update import pending_update
 
-    with _course(directory) as course:
+    with opened_course(directory) as course:
         pending = pending_update(course.directory)
         if pending and not dry_run:
             finish_update(course, pending)
-            _say(f"Finished an update that was stopped. What was there before: {pending.backup}")
+            say(f"Finished an update that was stopped. What was there before: {pending.backup}")
             course = read_course(directory)
         elif pending:
-            _say("An update of this course was stopped. Without --dry-run, it is finished first.")
+            say("An update of this course was stopped. Without --dry-run, it is finished first.")
             sys.exit(BEHIND)
         found = _assignments(course, assignments)
         plan = plan_update(course, found, record_examples, exercises, replace=replace_text)
         if not plan.stale:
             if not dry_run:
                 note_what_the_kit_wrote(plan)
-            _say("There is nothing to update.")
+            say("There is nothing to update.")
             _tell_next(plan, directory)
             sys.exit(UP_TO_DATE)
         _tell_changes(plan)
         _tell_marks(plan)
         if dry_run or not (yes or _agreed()):
-            _say("Nothing was changed.")
+            say("Nothing was changed.")
             sys.exit(BEHIND)
         kept = do_update(plan)
-        _say(f"Done. What was there before: {kept}")
+        say(f"Done. What was there before: {kept}")
         _tell_next(plan, directory)
 
 
 @contextmanager
-def _course(directory: Path) -> Iterator[Course]:
+def opened_course(directory: Path) -> Iterator[Course]:
     """Read the course, and keep every other run of the kit out of it meanwhile."""
     from autograder.course.creation import read_course
     from autograder.grading.lock import WAITS, class_lock
@@ -132,7 +132,7 @@ def _course(directory: Path) -> Iterator[Course]:
             "there is no such folder", place=str(directory), cure="name a course directory"
         )
     refuse_modules_in(directory.absolute())
-    with class_lock(directory, lambda: _say(WAITS)):
+    with class_lock(directory, lambda: say(WAITS)):
         yield read_course(directory)
 
 
@@ -150,7 +150,7 @@ def _assignments(course: Course, named: Path | None) -> Path:
 def _agreed() -> bool:
     """Ask; without a terminal, nobody can answer."""
     if sys.stdin is None or not sys.stdin.isatty():
-        _say("To do this without a terminal, add --yes.")
+        say("To do this without a terminal, add --yes.")
         return False
     return click.confirm("Do this?", default=False)
 
@@ -167,8 +167,8 @@ def _tell_unbuilt(course: Course, assignments: Path) -> bool:
             any_unbuilt = True
             _changes(f"{name} has changed since it was built", words)
     if any_unbuilt:
-        _say(f"Build it first: attn build {course.solutions}")
-        _say("Then check again: the course is compared with what was built.")
+        say(f"Build it first: attn build {course.solutions}")
+        say("Then check again: the course is compared with what was built.")
     return any_unbuilt
 
 
@@ -180,7 +180,7 @@ def _tell_state(update: CourseUpdate, directory: Path) -> bool:
         words = [*each.changes, *each.kept]
         _list(f"{each.name}: source/", words)
         if not state.released:
-            _say(f"{each.name}: not released yet.")
+            say(f"{each.name}: not released yet.")
             continue
         _list(f"{each.name}: the release", state.differences)
         _list(f"{each.name}: the gradebook", state.gradebook)
@@ -189,7 +189,7 @@ def _tell_state(update: CourseUpdate, directory: Path) -> bool:
     settings = [*noted, *update.configuration.changes, *update.configuration.kept]
     _list("nbgrader_config.py", settings)
     if update.stale:
-        _say(f"To bring it up to date: attn course update {directory}")
+        say(f"To bring it up to date: attn course update {directory}")
     elif behind:
         _tell_next(update, directory)
     return behind
@@ -205,7 +205,7 @@ def _tell_changes(update: CourseUpdate) -> None:
     _changes("nbgrader_config.py", update.configuration.changes)
     _changes("nbgrader_config.py: yours, and stays", update.configuration.kept)
     for name in update.release_again:
-        _say(f"{name} has to be released again.")
+        say(f"{name} has to be released again.")
 
 
 def _tell_marks(update: CourseUpdate) -> None:
@@ -217,12 +217,12 @@ def _tell_marks(update: CourseUpdate) -> None:
             continue
         if judged_again(update.course, each):
             words = "the checks, or the kit, have changed: the next `attn grade` judges all again."
-            _say(f"{each.name}: {words}")
+            say(f"{each.name}: {words}")
         if not state.gradebook:
             continue
         moved = mark_forecasts(update.course, each)
         if not moved:
-            _say(f"{each.name}: no mark moves.")
+            say(f"{each.name}: no mark moves.")
             continue
         lines = [forecast.words for forecast in moved]
         more = [f"and {len(lines) - MOST_MARKS} more"] if len(lines) > MOST_MARKS else []
@@ -234,27 +234,28 @@ def _tell_next(update: CourseUpdate, directory: Path) -> None:
     new = [each.name for each in update.exercises if each.new]
     for name in (*again, *new):
         force = "" if name in new else " --force"
-        _say(f"next: cd {directory} && nbgrader generate_assignment {name}{force}")
+        say(f"next: cd {directory} && nbgrader generate_assignment {name}{force}")
     for name in again:
         one = "" if len(update.exercises) == 1 else f" --exercise {name}"
-        _say(f"then: attn grade {directory}{one}")
+        say(f"then: attn grade {directory}{one}")
 
 
 def _list(head: str, words: list[str] | tuple[str, ...]) -> None:
     if words:
         _changes(f"{head} is stale", words)
     else:
-        _say(f"{head} is up to date.")
+        say(f"{head} is up to date.")
 
 
 def _changes(head: str, words: list[str] | tuple[str, ...]) -> None:
     if words:
-        _say(f"{head}:")
+        say(f"{head}:")
     for each in words:
-        _say(f"  {each}")
+        say(f"  {each}")
 
 
-def _say(words: str) -> None:
+def say(words: str) -> None:
+    """Print a line, in which a student's words are safe."""
     from rich.text import Text
 
     indent = len(words) - len(words.lstrip())

@@ -10,6 +10,7 @@ import click
 
 from autograder.cli.course_commands import check, update
 from autograder.cli.kit import FOLDER, example, exercise_folders, out, source_folders
+from autograder.cli.single_students import extend, hold, question
 
 SOLUTIONS = click.option(
     "--solutions", type=FOLDER, help="Where the solutions are [default: beside the kit]."
@@ -30,8 +31,8 @@ def course() -> None:
     """Make an nbgrader course, and keep it up to date."""
 
 
-course.add_command(check)
-course.add_command(update)
+for _command in (check, update, extend, hold, question):
+    course.add_command(_command)
 
 
 @course.command("new", epilog=example("attn course new my-course --exercise numpy_single_head"))

@@ -32,6 +32,7 @@ from autograder.reports.paragraphs import Paragraph, mistake_name
 from autograder.reports.roll import class_roll
 from autograder.reports.shown_students import ShownStudent, shown_students
 from autograder.reports.similar_pairs import NOTHING_SIMILAR, SimilarCode
+from autograder.reports.student_record import NO_RECORDS, StudentRecords
 
 MOST_ROWS = 5_000
 MOST_LINKS = 2_000  # in long lists: more are a megabyte, and those in the table are enough
@@ -64,7 +65,7 @@ class ClassContext:
 
     The gradebook's `entries`, what needs the instructor, each of the class's
     `misunderstandings` with an example of its code ("" where there is none), what the instructor
-    wrote about them, and hand-ins with similar code.
+    wrote about them, hand-ins with similar code, and what is known of students.
     """
 
     entries: GradebookEntries = field(default_factory=lambda: NO_ENTRIES)
@@ -72,6 +73,7 @@ class ClassContext:
     mistakes: Sequence[tuple[Misunderstanding, str]] = ()
     paragraphs: Sequence[Paragraph] = ()
     similar: SimilarCode = NOTHING_SIMILAR
+    records: StudentRecords = field(default_factory=lambda: NO_RECORDS)
 
 
 NOTHING_ELSE = ClassContext()
@@ -88,7 +90,7 @@ def write_class_page(
     Raise `KitError` when a verdict is not about this exercise or the folder cannot be written.
     """
     roll = class_roll(exercise, verdicts)
-    shown = shown_students([verdict.student for verdict in roll])
+    shown = shown_students([verdict.student for verdict in roll], context.records)
     parts = parts_of(len(roll))
     # The first comes last, when the files that it links to exist.
     for part in reversed(parts):
@@ -108,7 +110,7 @@ def class_page(
     Raise `KitError` when a verdict is not about this exercise.
     """
     roll = class_roll(exercise, verdicts)
-    shown = shown_students([verdict.student for verdict in roll])
+    shown = shown_students([verdict.student for verdict in roll], context.records)
     return _page(exercise, roll, shown, parts_of(len(roll))[0], context)
 
 
@@ -130,11 +132,11 @@ def _page(
             whole=_whole_class(exercise, roll, shown, context) if part.file == FIRST else None,
             parts=parts_of(len(roll)),
             shown=part,
-            rows=class_rows(exercise, rows, shown, context.entries, mistakes),
+            rows=class_rows(exercise, rows, shown, context.entries, mistakes, context.records),
             signs=_signs(exercise, rows),
             breaks=chain_breaks(exercise, rows),
             mistakes=mistakes,
-            changed_marks=changed_marks(rows, context.entries),
+            changed_marks=changed_marks(rows, context.entries, context.records),
             unprotected=unprotected_words(roll),
             level=level_words(roll),
             key=KEY,
