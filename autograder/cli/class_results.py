@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from autograder.grading.judged_class import JudgedClass
 from autograder.model.sanitize import terminal_line
 from autograder.model.verdict import Verdict
 from autograder.platforms.class_list import read_class_list
-from autograder.reports.class_page import ClassContext, write_class_page
+from autograder.reports.class_page import ClassContext, write_class_page, write_projected_page
 from autograder.reports.class_summary import class_summary
 from autograder.reports.drafts import write_drafts
 from autograder.reports.feedback import environment
@@ -35,6 +36,7 @@ from autograder.reports.table import NARROW, class_table
 from autograder.submission.reading import Submission
 
 MOST_PRINTED = 1_000  # rows of the table in a terminal
+PROJECTED = "projected"  # the folder of the page without names
 CLASS_TEMPLATE = "class.html.j2"
 MOST_LINES = 10  # sentences of a kind that is on the class page too
 
@@ -64,8 +66,12 @@ def write_results(
     judged: JudgedClass,
     gradebook: ClassGradebook,
     console: Console,
+    anonymous: bool = False,
 ) -> GradedClass:
-    """Write the files of every student and of the class, and print the results."""
+    """Write the files of every student and of the class, and print the results.
+
+    If `anonymous`, nothing is printed about students, and a page without names is written as well.
+    """
     gradebook = with_hand_ins(gradebook, task, judged.submissions)
     exercise, paragraphs = task.exercise, read_paragraphs(task.output)
     submissions, outlines = judged.submissions, judged.outlines
@@ -88,7 +94,12 @@ def write_results(
         similar,
         gradebook.records,
     )
-    written = _report(task, outlines, context, console)
+    written = _report(
+        task, outlines, context, Console(file=io.StringIO()) if anonymous else console
+    )
+    if anonymous:
+        page = write_projected_page(task.output / PROJECTED, exercise, outlines, context)
+        console.print(f"to be shown: {page}", soft_wrap=True, markup=False)
     return replace(written, problems=(*written.problems, *(each.line for each in files.lost)))
 
 

@@ -117,8 +117,8 @@ def question(
         for name, known in _decisions(found, exercise):
             for each, asked in known.questions.items():
                 for one in asked:
-                    state = f"answered {one.answered}: {one.answer}" if one.answer else "open"
-                    say(f"{name}: {each}, {one.asked}: {one.text} [{state}]")
+                    said = f"answered on {one.answered}" if one.answer else "open"
+                    say(f"{name}: {each}, asked on {one.asked}, {said}: {one.text}")
     if student:
         _write_results(course, exercise)
 
