@@ -31,13 +31,14 @@ def _of_a_graded_class(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.command(epilog=example("attn report my-course"))
 @click.argument("class_", metavar="CLASS", type=FOLDER)
+@click.option("--anonymous", is_flag=True, help="Name nobody here, and add a page to project.")
 @_of_a_graded_class
-def report(class_: Path, **graded: Any) -> None:
+def report(class_: Path, anonymous: bool, **graded: Any) -> None:
     """Write the results of a graded class again, with the marks that the gradebook has now.
 
     Nobody is judged: who has handed in since has no mark until you run `attn grade`.
     """
-    _report(class_, graded)
+    _report(class_, graded, anonymous=anonymous)
 
 
 @click.command(
@@ -66,7 +67,13 @@ def tell(class_: Path, mistake: str, words: str, remove: bool, **graded: Any) ->
     _report(class_, graded, mistake, "" if remove else words)
 
 
-def _report(class_: Path, graded: dict[str, Any], mistake: str = "", words: str = "") -> None:
+def _report(
+    class_: Path,
+    graded: dict[str, Any],
+    mistake: str = "",
+    words: str = "",
+    anonymous: bool = False,
+) -> None:
     from autograder.cli.report import ClassPlace, report_class
     from autograder.grading.class_task import GradingOptions
 
@@ -77,6 +84,7 @@ def _report(class_: Path, graded: dict[str, Any], mistake: str = "", words: str 
         layer_earns_steps=False if graded["steps_earn_alone"] else None,
         partial_points=graded["partial_points"] or None,
     )
-    reported = report_class(place, options, out(), mistake, words)
-    out().print(f"open next: {reported.output / 'feedback' / 'index.html'}", soft_wrap=True)
+    reported = report_class(place, options, out(), mistake, words, anonymous)
+    if not anonymous:
+        out().print(f"open next: {reported.output / 'feedback' / 'index.html'}", soft_wrap=True)
     sys.exit(0 if reported.complete else 1)

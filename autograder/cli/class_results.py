@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import io
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,7 +20,8 @@ from autograder.grading.grader_pool import GraderPool
 from autograder.grading.judged_class import JudgedClass
 from autograder.model.sanitize import terminal_line
 from autograder.model.verdict import Verdict
-from autograder.reports.class_page import ClassContext, write_class_page
+from autograder.platforms.class_list import read_class_list
+from autograder.reports.class_page import ClassContext, write_class_page, write_projected_page
 from autograder.reports.class_summary import class_summary
 from autograder.reports.drafts import write_drafts
 from autograder.reports.feedback import environment
@@ -29,9 +31,12 @@ from autograder.reports.grades_csv import write_grades
 from autograder.reports.misunderstandings import misunderstandings
 from autograder.reports.paragraphs import read_paragraphs
 from autograder.reports.roll import class_roll
+from autograder.reports.student_record import NO_RECORD
 from autograder.reports.table import NARROW, class_table
+from autograder.submission.reading import Submission
 
 MOST_PRINTED = 1_000  # rows of the table in a terminal
+PROJECTED = "projected"  # the folder of the page without names
 CLASS_TEMPLATE = "class.html.j2"
 MOST_LINES = 10  # sentences of a kind that is on the class page too
 
@@ -61,24 +66,70 @@ def write_results(
     judged: JudgedClass,
     gradebook: ClassGradebook,
     console: Console,
+    anonymous: bool = False,
 ) -> GradedClass:
-    """Write the files of every student and of the class, and print the results."""
-    entries = gradebook.entries
+    """Write the files of every student and of the class, and print the results.
+
+    If `anonymous`, nothing is printed about students, and a page without names is written as well.
+    """
+    gradebook = with_hand_ins(gradebook, task, judged.submissions)
     exercise, paragraphs = task.exercise, read_paragraphs(task.output)
     submissions, outlines = judged.submissions, judged.outlines
     files = write_student_files(
-        pool, task.output, exercise, judged, entries, paragraphs, records.delivery()
+        pool, task.output, exercise, judged, gradebook, paragraphs, records.delivery()
     )
     # What has failed is tried once more, and told: the files of all students are there by now.
     records.deliver([each.student for each in outlines if _undelivered(each, files)], pool)
     mistakes = misunderstandings(exercise, outlines)
     examples = code_examples(pool, submissions, mistakes)
-    follow_ups = (*files.lost, *find_follow_ups(exercise, outlines, submissions, gradebook))
+    waiting = find_follow_ups(exercise, outlines, submissions, gradebook, task.groups)
+    follow_ups = (*files.lost, *waiting)
     similar = find_similar_code(pool, exercise, submissions)
     pool.dismiss()
-    context = ClassContext(entries, follow_ups, tuple(zip(mistakes, examples)), paragraphs, similar)
-    written = _report(task, outlines, context, console)
+    context = ClassContext(
+        gradebook.entries,
+        follow_ups,
+        tuple(zip(mistakes, examples)),
+        paragraphs,
+        similar,
+        gradebook.records,
+    )
+    written = _report(
+        task, outlines, context, Console(file=io.StringIO()) if anonymous else console
+    )
+    if anonymous:
+        page = write_projected_page(task.output / PROJECTED, exercise, outlines, context)
+        console.print(f"to be shown: {page}", soft_wrap=True, markup=False)
     return replace(written, problems=(*written.problems, *(each.line for each in files.lost)))
+
+
+def with_hand_ins(
+    gradebook: ClassGradebook, task: ClassTask, submissions: Sequence[Submission]
+) -> ClassGradebook:
+    """Add to what is known of students the files that count, their groups, and a list's names."""
+    names = _listed_names(task)
+    groups = {student: each.group for each in task.groups for student in each.members}
+    files = {each.student: "" if each.path.is_dir() else each.path.name for each in submissions}
+    records = {}
+    for student in {*files, *gradebook.records, *names}:
+        known = gradebook.records.get(student, NO_RECORD)
+        records[student] = replace(
+            known,
+            name=known.name or names.get(student, ""),
+            group=groups.get(student, ""),
+            file=files.get(student, ""),
+        )
+    return replace(gradebook, records=records)
+
+
+def _listed_names(task: ClassTask) -> Mapping[str, str]:
+    """Return the names in the list of the class, or in what `attn collect` wrote."""
+    named = f"collected-{task.exercise.name}.csv"
+    for name in ("roster.csv", named, "collected.csv"):
+        if (path := task.graded / name).is_file():
+            listed = read_class_list(path).students
+            return {each.student: each.identity.name for each in listed}
+    return {}
 
 
 def _undelivered(verdict: Verdict, files: StudentFiles) -> bool:
@@ -93,20 +144,21 @@ def _report(
 ) -> GradedClass:
     """Write what is about the whole class; print its table and what waits for the instructor."""
     exercise, output = task.exercise, task.output
-    entries, follow_ups = context.entries, context.follow_ups
+    entries, records, follow_ups = context.entries, context.records, context.follow_ups
     write_drafts(output, context.mistakes, context.paragraphs)
     # The students' pages exist by now, to which the class page has links.
     write_class_page(output / "feedback", exercise, verdicts, context)
-    write_grades(output / "grades.csv", exercise, verdicts, entries)
+    write_grades(output / "grades.csv", exercise, verdicts, entries, records)
     write_follow_ups(output / "needs-you.json", exercise.name, follow_ups)
     if len(verdicts) <= MOST_PRINTED:
         wraps = console.width < NARROW
-        console.print(class_table(exercise, verdicts, entries, wraps=wraps))
+        console.print(class_table(exercise, verdicts, entries, records, wraps=wraps))
     else:  # nobody reads it there, and it takes as long as writing the class page
         console.print(f"{len(verdicts):,} students: the table is on the class page.")
     for line in class_summary(exercise, verdicts, entries):
         console.print(Text(terminal_line(line, 1_500)))
-    _print_some(changed_marks(class_roll(exercise, verdicts), entries), "such marks", console)
+    changed = changed_marks(class_roll(exercise, verdicts), entries, records)
+    _print_some(changed, "such marks", console)
     problems = tuple(each.line for each in follow_ups if each.not_graded)
     for problem in problems:
         console.print(Text(f"not graded: {terminal_line(problem, 500)}", style="bold red"))

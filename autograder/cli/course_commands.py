@@ -48,11 +48,11 @@ def check(directory: Path, assignments: Path | None) -> None:
     from autograder.course.open_to_all import open_to_all
     from autograder.course.pending_update import pending_update
 
-    with _course(directory) as course:
+    with opened_course(directory) as course:
         _changes("If students have accounts on this machine, they may read", open_to_all(course))
         if pending_update(course.directory):
-            _say("An update of this course was stopped.")
-            _say(f"To finish it: attn course update {directory}")
+            say("An update of this course was stopped.")
+            say(f"To finish it: attn course update {directory}")
             sys.exit(BEHIND)
         found = _assignments(course, assignments)
         if _tell_unbuilt(course, found):
@@ -99,30 +99,30 @@ def update(
     from autograder.course.creation import read_course
     from autograder.course.pending_update import pending_update
 
-    with _course(directory) as course:
+    with opened_course(directory) as course:
         pending = pending_update(course.directory)
         if pending and not dry_run:
             finish_update(course, pending)
-            _say(f"Finished an update that was stopped. What was there before: {pending.backup}")
+            say(f"Finished an update that was stopped. What was there before: {pending.backup}")
             course = read_course(directory)
         elif pending:
-            _say("An update of this course was stopped. Without --dry-run, it is finished first.")
+            say("An update of this course was stopped. Without --dry-run, it is finished first.")
             sys.exit(BEHIND)
         found = _assignments(course, assignments)
         plan = plan_update(course, found, record_examples, exercises, replace=replace_text)
         if not plan.stale:
             if not dry_run:
                 note_what_the_kit_wrote(plan)
-            _say("There is nothing to update.")
+            say("There is nothing to update.")
             _tell_next(plan, directory)
             sys.exit(UP_TO_DATE)
         _tell_changes(plan)
         _tell_marks(plan)
         if dry_run or not (yes or _agreed()):
-            _say("Nothing was changed.")
+            say("Nothing was changed.")
             sys.exit(BEHIND)
         kept = do_update(plan)
-        _say(f"Done. What was there before: {kept}")
+        say(f"Done. What was there before: {kept}")
         _tell_next(plan, directory)
 
 
@@ -157,7 +157,7 @@ def adopt(
         if pending and not pending.exercises:
             pending.put_in_place()
             pending.finish()
-            _say("Finished what was stopped.")
+            say("Finished what was stopped.")
             if not undo:
                 return
         if undo:
@@ -169,10 +169,10 @@ def adopt(
             _changes("Removed from the gradebook, without any hand-in", back.released)
             _changes("Not removed, since you may need it", back.stays)
             if not (yes or _agreed()):
-                _say("Nothing was changed.")
+                say("Nothing was changed.")
                 sys.exit(BEHIND)
             take_back(back)
-            _say("Done. The course is as it was before.")
+            say("Done. The course is as it was before.")
             return
         source = source_folders(solutions, assignments)
         plan = plan_adoption(
@@ -186,10 +186,10 @@ def adopt(
         _changes("Yours, and stays", plan.stays)
         _changes("To know", plan.told)
         if not (yes or _agreed()):
-            _say("Nothing was changed.")
+            say("Nothing was changed.")
             sys.exit(BEHIND)
         do_adopt(plan)
-        _say(f"Done. To take it back: attn course adopt {directory} --undo")
+        say(f"Done. To take it back: attn course adopt {directory} --undo")
         for name in plan.course.exercises:
             tell_release(plan.course, directory, name)
 
@@ -209,13 +209,13 @@ def copy(directory: Path, target: Path, without_people: bool) -> None:
     from autograder.course.course_copy import copy_course
     from autograder.course.creation import read_course
 
-    with _course(directory) as course:
+    with opened_course(directory) as course:
         made = copy_course(course, target)
         copied = read_course(target)
-    _say(f"made the course {made.directory}")
+    say(f"made the course {made.directory}")
     _changes("Changed for the new term", made.changed)
     _changes("Not copied, since it may be about students: copy what you need", made.left)
-    _say("Deadlines are in the gradebook, so set them anew.")
+    say("Deadlines are in the gradebook, so set them anew.")
     for name in course.exercises:
         tell_release(copied, target, name)
 
@@ -227,11 +227,11 @@ def archive(directory: Path, target: Path) -> None:
     """Keep the marks, pages and hand-ins of the course DIRECTORY, to be read by any browser."""
     from autograder.course.course_archive import archive_course
 
-    with _course(directory) as course:
+    with opened_course(directory) as course:
         kept = archive_course(course, target)
-    _say(f"kept {count(kept.students, 'student')} and {count(kept.assignments, 'assignment')}")
+    say(f"kept {count(kept.students, 'student')} and {count(kept.assignments, 'assignment')}")
     _changes("Not in it", kept.left)
-    _say(f"open it with: {kept.opened}")
+    say(f"open it with: {kept.opened}")
 
 
 def _which(solutions: Path) -> tuple[str, ...]:
@@ -255,12 +255,12 @@ def _locked(directory: Path) -> Iterator[None]:
             "there is no such folder", place=str(directory), cure="name a course directory"
         )
     refuse_modules_in(directory.absolute())
-    with class_lock(directory, lambda: _say(WAITS)):
+    with class_lock(directory, lambda: say(WAITS)):
         yield
 
 
 @contextmanager
-def _course(directory: Path) -> Iterator[Course]:
+def opened_course(directory: Path) -> Iterator[Course]:
     """Read the course, and keep every other run of the kit out of it meanwhile."""
     from autograder.course.creation import read_course
 
@@ -282,7 +282,7 @@ def _assignments(course: Course, named: Path | None) -> Path:
 def _agreed() -> bool:
     """Ask; without a terminal, nobody can answer."""
     if sys.stdin is None or not sys.stdin.isatty():
-        _say("To do this without a terminal, add --yes.")
+        say("To do this without a terminal, add --yes.")
         return False
     return click.confirm("Do this?", default=False)
 
@@ -299,8 +299,8 @@ def _tell_unbuilt(course: Course, assignments: Path) -> bool:
             any_unbuilt = True
             _changes(f"{name} has changed since it was built", words)
     if any_unbuilt:
-        _say(f"Build it first: attn build {course.solutions}")
-        _say("Then check again: the course is compared with what was built.")
+        say(f"Build it first: attn build {course.solutions}")
+        say("Then check again: the course is compared with what was built.")
     return any_unbuilt
 
 
@@ -312,20 +312,20 @@ def _tell_state(update: CourseUpdate, directory: Path) -> bool:
         words = [*each.changes, *each.kept]
         _list(f"{each.name}: source/", words)
         if not state.released:
-            _say(f"{each.name}: not released yet.")
+            say(f"{each.name}: not released yet.")
             continue
         _list(f"{each.name}: the release", state.differences)
         _list(f"{each.name}: the gradebook", state.gradebook)
         if state.in_exchange:
             _list(f"{each.name}: what students fetch from the exchange", state.exchange)
         elif state.in_exchange is False:
-            _say(f"{each.name}: not in the exchange yet, so nobody can fetch it.")
+            say(f"{each.name}: not in the exchange yet, so nobody can fetch it.")
         behind = behind or bool(state.differences or state.gradebook or state.exchange)
     noted = [] if update.configuration_noted else ["the kit has no note of what it wrote here"]
     settings = [*noted, *update.configuration.changes, *update.configuration.kept]
     _list("nbgrader_config.py", settings)
     if update.stale:
-        _say(f"To bring it up to date: attn course update {directory}")
+        say(f"To bring it up to date: attn course update {directory}")
     else:
         _tell_next(update, directory)
     return behind
@@ -341,7 +341,7 @@ def _tell_changes(update: CourseUpdate) -> None:
     _changes("nbgrader_config.py", update.configuration.changes)
     _changes("nbgrader_config.py: yours, and stays", update.configuration.kept)
     for name in update.release_again:
-        _say(f"{name} has to be released again.")
+        say(f"{name} has to be released again.")
 
 
 def _tell_marks(update: CourseUpdate) -> None:
@@ -353,12 +353,12 @@ def _tell_marks(update: CourseUpdate) -> None:
             continue
         if judged_again(update.course, each):
             words = "the checks, or the kit, have changed: the next `attn grade` judges all again."
-            _say(f"{each.name}: {words}")
+            say(f"{each.name}: {words}")
         if not state.gradebook:
             continue
         moved = mark_forecasts(update.course, each)
         if not moved:
-            _say(f"{each.name}: no mark moves.")
+            say(f"{each.name}: no mark moves.")
             continue
         lines = [forecast.words for forecast in moved]
         more = [f"and {len(lines) - MOST_MARKS} more"] if len(lines) > MOST_MARKS else []
@@ -372,14 +372,14 @@ def _tell_next(update: CourseUpdate, directory: Path) -> None:
         if each.new or name in again or (state and not state.released):
             tell_release(update.course, directory, name, force=name in again)
         elif update.hand_out_again(name):
-            _say(f"next: {_hand_out(directory, name)} --force")
+            say(f"next: {_hand_out(directory, name)} --force")
         elif state and state.in_exchange is False:
-            _say(f"next: {_hand_out(directory, name)}")
+            say(f"next: {_hand_out(directory, name)}")
         if update.hand_out_again(name):
-            _say("  who has it already moves that folder away and fetches again")
+            say("  who has it already moves that folder away and fetches again")
     for name in again:
         one = "" if len(update.exercises) == 1 else f" --exercise {name}"
-        _say(f"then: attn grade {directory}{one}")
+        say(f"then: attn grade {directory}{one}")
 
 
 def tell_release(course: Course, directory: Path, exercise: str, *, force: bool = False) -> None:
@@ -388,10 +388,10 @@ def tell_release(course: Course, directory: Path, exercise: str, *, force: bool 
     from autograder.course.settings import settings_to_adopt
 
     again = " --force" if force else ""
-    _say(f"next: cd {directory} && nbgrader generate_assignment {exercise}{again}")
+    say(f"next: cd {directory} && nbgrader generate_assignment {exercise}{again}")
     if outbound := handed_out(course, settings_to_adopt(course)):
         again = " --force" if (outbound / exercise).is_dir() else ""
-        _say(f"then: {_hand_out(directory, exercise)}{again}")
+        say(f"then: {_hand_out(directory, exercise)}{again}")
 
 
 def _hand_out(directory: Path, exercise: str) -> str:
@@ -402,17 +402,18 @@ def _list(head: str, words: list[str] | tuple[str, ...]) -> None:
     if words:
         _changes(f"{head} is stale", words)
     else:
-        _say(f"{head} is up to date.")
+        say(f"{head} is up to date.")
 
 
 def _changes(head: str, words: list[str] | tuple[str, ...]) -> None:
     if words:
-        _say(f"{head}:")
+        say(f"{head}:")
     for each in words:
-        _say(f"  {each}")
+        say(f"  {each}")
 
 
-def _say(words: str) -> None:
+def say(words: str) -> None:
+    """Print a line, in which a student's words are safe."""
     from rich.text import Text
 
     indent = len(words) - len(words.lstrip())

@@ -182,6 +182,7 @@ def _marks_of_course(
 ) -> tuple[Mapping[str, StudentMark], tuple[str, ...]]:
     from autograder.course.creation import read_course
     from autograder.course.gradebook_entries import read_gradebook
+    from autograder.course.hand_ins import CourseHandIns
     from autograder.platforms.mark import class_marks
     from autograder.reports.verdict_files import read_outlines
 
@@ -195,7 +196,7 @@ def _marks_of_course(
     name = course.exercise(exercise or course.exercises[0]).name
     folder = course.graded(name) / "verdicts"
     gradebook = read_gradebook(course, name)
-    there = set(course.students(name))
+    there = {*CourseHandIns.of(course, name).folders}
     verdicts = read_outlines(folder) if folder.is_dir() else ()
     marks = class_marks([each for each in verdicts if each.student in there], gradebook)
     if not marks:

@@ -11,11 +11,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from autograder.grading.roster import GroupHandIn
 from autograder.grading.unjudged import stopped_at
 from autograder.model.exercise import CHECK_PREFIX, Exercise
+from autograder.model.sanitize import clean_line
 from autograder.model.symbols import mark, number, why_not_graded
 from autograder.model.verdict import NOT_JUDGED, Outcome, Verdict
-from autograder.reports.follow_up import FollowUp
+from autograder.reports.follow_up import LONGEST_NAME, FollowUp
 from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, entry_of
 from autograder.reports.misunderstandings import of_any_hand_in
 from autograder.reports.roll import shown_names
@@ -23,6 +25,7 @@ from autograder.submission.cells import Asked
 from autograder.submission.file_text import is_notebook
 from autograder.submission.reading import Submission
 
+_LONGEST_QUESTION = 200
 _DIFFER = " (so for the first of them; lines, names and numbers may be others for the rest)"
 FORMGRADER = "Enter points under Manual Grading in formgrader, then grade again."
 _BLANK = (Outcome.NOT_WRITTEN, *NOT_JUDGED)
@@ -65,13 +68,15 @@ def find_follow_ups(
     verdicts: Sequence[Verdict],
     submissions: Sequence[Submission],
     gradebook: ClassGradebook,
+    groups: Sequence[GroupHandIn] = (),
 ) -> tuple[FollowUp, ...]:
     """Return what waits for the instructor, the most urgent first."""
     students = {verdict.student for verdict in verdicts}
-    names = shown_names({*students, *gradebook.entries, *gradebook.enrolled})
+    everybody = {*students, *gradebook.entries, *gradebook.enrolled}
+    names = shown_names(everybody, gradebook.records)
     # One at a time: of a large class, nobody holds what was handed in.
     hand_ins = tuple(map(_HandIn.of, submissions))
-    found = _found(exercise, verdicts, hand_ins, gradebook)
+    found = _found(exercise, verdicts, hand_ins, gradebook, groups)
     return tuple(
         replace(each, names=tuple(names[student] for student in each.students)) for each in found
     )
@@ -82,17 +87,21 @@ def _found(
     verdicts: Sequence[Verdict],
     hand_ins: Sequence[_HandIn],
     gradebook: ClassGradebook,
+    groups: Sequence[GroupHandIn],
 ) -> tuple[FollowUp, ...]:
     return (
         *_not_judged(exercise, verdicts),
+        *_questions(exercise, gradebook),
+        *_groups(groups),
         *_in_part(verdicts),
         *_files(hand_ins),
         *_scripts(hand_ins, gradebook),
         *_older_releases(exercise, hand_ins, gradebook),
         *_by_hand(verdicts, hand_ins, gradebook),
         *_no_hand_in(exercise, verdicts, gradebook),
+        *_held(exercise, gradebook),
         *_limits(verdicts),
-        *_equal_code(verdicts),
+        *_equal_code(verdicts, groups),
         *_remarks(verdicts, hand_ins),
     )
 
@@ -225,7 +234,8 @@ def _no_hand_in(
     exercise: Exercise, verdicts: Sequence[Verdict], gradebook: ClassGradebook
 ) -> Iterator[FollowUp]:
     here = {verdict.student for verdict in verdicts}
-    gone = sorted(set(gradebook.entries) - here)
+    others = sorted(set(gradebook.entries) - here)
+    gone = [student for student in others if not gradebook.has_only_time(student)]
     for student in gone:
         if points := gradebook.entries[student].points:
             why = f"no hand-in any more; the gradebook still has {number(points)} points."
@@ -250,10 +260,40 @@ def _limits(verdicts: Sequence[Verdict]) -> Iterator[FollowUp]:
         yield FollowUp("limits", students, reason, cure)
 
 
-def _equal_code(verdicts: Sequence[Verdict]) -> Iterator[FollowUp]:
+def _questions(exercise: Exercise, gradebook: ClassGradebook) -> Iterator[FollowUp]:
+    """What students ask about their marks, as long as nobody has answered."""
+    for student, record in sorted(gradebook.records.items()):
+        for each in record.waiting:
+            why = f"asks about the mark: {clean_line(each.text, _LONGEST_QUESTION)}"
+            command = f"attn course question STUDENT {exercise.name} --answer WORDS"
+            cure = f"Answer it on the student's page: `{command}`"
+            yield FollowUp("question", (student,), why, cure)
+
+
+def _groups(groups: Sequence[GroupHandIn]) -> Iterator[FollowUp]:
+    """Of which groups several members have handed in."""
+    for each in groups:
+        if each.others:
+            group = clean_line(each.group, LONGEST_NAME)
+            counts = f"that of {clean_line(each.student, LONGEST_NAME)} counts for all"
+            why = f"several hand-ins of group {group}: {counts}, since it is the last one known."
+            cure = "If another one shall count, take the others out, then grade again."
+            yield FollowUp("group", (each.student, *each.others), why, cure)
+
+
+def _held(exercise: Exercise, gradebook: ClassGradebook) -> Iterator[FollowUp]:
+    held = [(student, record.held) for student, record in sorted(gradebook.records.items())]
+    for why, students in _by_reason((student, why) for student, why in held if why):
+        cure = f"Give it out: `attn course hold STUDENT {exercise.name} --release`"
+        yield FollowUp("held", students, f"the mark is held back: {why}.", cure)
+
+
+def _equal_code(verdicts: Sequence[Verdict], groups: Sequence[GroupHandIn]) -> Iterator[FollowUp]:
+    of_a_group = {student: each.student for each in groups for student in each.members}
     alike: Mapping[str, list[str]] = defaultdict(list)
     for verdict in verdicts:
-        if any(step.outcome not in _BLANK for step in verdict.steps):
+        own = of_a_group.get(verdict.student, verdict.student) == verdict.student
+        if own and any(step.outcome not in _BLANK for step in verdict.steps):
             alike[verdict.code_hash].append(verdict.student)
     for students in alike.values():
         if len(students) > 1:

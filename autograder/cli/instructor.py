@@ -18,6 +18,7 @@ from autograder.cli.kit import (
     out,
     source_folders,
 )
+from autograder.cli.single_students import extend, hold, question
 
 
 def _repository(_: click.Context, __: click.Parameter, value: str) -> str:
@@ -31,7 +32,7 @@ def course() -> None:
     """Make an nbgrader course, and keep it up to date."""
 
 
-for _command in (adopt, check, update, copy, archive):
+for _command in (adopt, check, update, copy, archive, extend, hold, question):
     course.add_command(_command)
 
 

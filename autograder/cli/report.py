@@ -50,11 +50,13 @@ def report_class(
     console: Console,
     mistake: str = "",
     words: str = "",
+    anonymous: bool = False,
 ) -> GradedClass:
     """Write and print the results of a class again, as the journal and the gradebook have them now.
 
     With `mistake`, named as on the class page, `words` for everybody who made it are kept first;
-    empty ones take away those that are there. Raises `KitError` when nobody is judged yet, or
+    empty ones take away those that are there. If `anonymous`, there is a page without names, too,
+    and nobody is named in the terminal. Raises `KitError` when nobody is judged yet, or
     nobody has made the mistake.
     """
     path = class_folder(place.path)
@@ -71,7 +73,7 @@ def report_class(
                 _refuse_other_points(task, judged.outlines, gradebook)
             if mistake:
                 _tell(task, judged.outlines, mistake, words, console)
-            return write_results(task, records, pool, judged, gradebook, console)
+            return write_results(task, records, pool, judged, gradebook, console, anonymous)
 
 
 def _refuse_other_points(

@@ -1,4 +1,4 @@
-"""The files of one student, the verdict and the page, made in grader processes.
+"""The files of one student, the verdict, the code and the page, made in grader processes.
 
 A page shows what a student wrote, so making it is bounded like everything else that does. Where
 pages are handed out from somewhere else, too, a page goes there as soon as it is made.
@@ -7,7 +7,7 @@ pages are handed out from somewhere else, too, a page goes there as soon as it i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -23,10 +23,12 @@ from autograder.model.student_folders import folders_of, put_in_order
 from autograder.model.verdict import Verdict
 from autograder.reports.feedback import written_page
 from autograder.reports.follow_up import FollowUp
-from autograder.reports.gradebook_entry import GradebookEntries, GradebookEntry
+from autograder.reports.gradebook_entry import ClassGradebook, GradebookEntry
 from autograder.reports.paragraphs import Paragraph
 from autograder.reports.roll import roll_places
-from autograder.reports.verdict_files import write_verdict
+from autograder.reports.student_record import NO_RECORD, StudentRecord
+from autograder.reports.verdict_files import CODE, write_code, write_verdict
+from autograder.submission.reading import Submission
 
 _BATCH = 16
 _MADE = "made"  # noted when both files of a student are there
@@ -46,13 +48,16 @@ class StudentFiles:
 
 @dataclass(frozen=True)
 class _Job:
-    """One student's verdict and entry, and the folder of a thousand that the files go into.
+    """One student's verdict, hand-in, entry and record, and the folder of a thousand that the files
+    go into.
 
-    `verdict` may be packed; it arrives as a verdict.
+    `verdict` and `submission` may be packed; they arrive as what they are.
     """
 
     verdict: Verdict
+    submission: Submission
     entry: GradebookEntry | None
+    record: StudentRecord
     folder: str
 
 
@@ -70,7 +75,12 @@ class _Writing:
             progress.begin(number)
             write_verdict(self.output / "verdicts" / job.folder, job.verdict)
             folder = self.output / "feedback" / job.folder
-            page = written_page(folder, self.exercise, job.verdict, job.entry, self.paragraphs)
+            student, cells = job.verdict.student, job.submission.cells
+            code = write_code(self.output, job.folder, student, job.record.file, cells)
+            record = replace(job.record, code=code)
+            page = written_page(
+                folder, self.exercise, job.verdict, job.entry, self.paragraphs, record
+            )
             progress.part(_MADE)
             progress.done(self._delivered(job.verdict, page))
 
@@ -88,13 +98,13 @@ def write_student_files(
     output: Path,
     exercise: Exercise,
     judged: JudgedClass,
-    entries: GradebookEntries,
+    gradebook: ClassGradebook,
     paragraphs: Sequence[Paragraph] = (),
     deliver: Deliver | None = None,
 ) -> StudentFiles:
-    """Write the verdict and the page of every student into `output`, in the processes of `pool`.
+    """Write verdict, code and page of every student into `output`, in the processes of `pool`.
 
-    Points on a page are the gradebook's, where it has `entries`; `paragraphs` are what the
+    Points on a page are the gradebook's, where it has entries; `paragraphs` are what the
     instructor writes to who made a mistake. `deliver` is given each page of who could be judged;
     who is not among the delivered then may have no page, or it may have failed. Of a large class,
     the files go into folders of a thousand. The files of who is no longer there are removed. Raise
@@ -107,8 +117,14 @@ def write_student_files(
     delivered: set[str] = set()
 
     def job(number: int) -> _Job:
-        verdict: Verdict = to_send(judged.verdicts, places[number])
-        return _Job(verdict, entries.get(students[number]), folders[number])
+        place, student = places[number], students[number]
+        return _Job(
+            to_send(judged.verdicts, place),
+            to_send(judged.submissions, place),
+            gradebook.entries.get(student),
+            gradebook.records.get(student, NO_RECORD),
+            folders[number],
+        )
 
     def written(number: int, is_delivered: bool) -> None:
         if is_delivered:
@@ -140,7 +156,8 @@ def _put_in_order(output: Path, students: Sequence[str], folders: Sequence[str])
     folder of results is the kit's own.
     """
     wanted = {file_stem(student): folder for student, folder in zip(students, folders, strict=True)}
-    for part, ending in (("verdicts", ".json"), ("feedback", ".html"), ("feedback", ".txt")):
+    kinds = (("verdicts", ".json"), ("feedback", ".html"), ("feedback", ".txt"), (CODE, ".txt"))
+    for part, ending in kinds:
         put_in_order(output / part, ending, wanted, but_not=_is_of_the_class)
 
 

@@ -36,6 +36,7 @@ from autograder.course.beside import (
 )
 from autograder.course.course_feedback import CourseFeedback
 from autograder.course.creation import Course, notebook_name, read_course
+from autograder.course.hand_ins import CourseHandIns
 from autograder.course.intake import lay_out, nothing_of, release_notebook, write_submission
 from autograder.course.judge import grader
 from autograder.course.late_penalty import AttemptLatePenalties
@@ -104,7 +105,7 @@ class CourseAutograde(AnyName, Autograde):
             (exercise, student)
             for exercise in course.exercises
             if fnmatchcase(exercise, self.coursedir.assignment_id)
-            for student in course.students(exercise)
+            for student in CourseHandIns.of(course, exercise).folders
             if fnmatchcase(student, self.coursedir.student_id)
         ]
         if not matched:  # nbgrader reports it in its own words
@@ -195,8 +196,9 @@ def _lay_out_batch(
 ) -> None:
     """Lay out the submissions of some students; this runs in a grader process."""
     release, facts = release_notebook(course, exercise), course.exercise(exercise)
+    folders = CourseHandIns.of(course, exercise).folders
     for number, (student, target) in enumerate(jobs):
         progress.begin(number)
-        folder = course.submitted(exercise, student)
-        lay_out(release, read_submission(folder, facts, student, course.hand_ins), target)
+        read = read_submission(folders[student], facts, student, course.hand_ins)
+        lay_out(release, read, target)
         progress.done(student)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -12,8 +14,10 @@ from traitlets import Bool
 from autograder.course.any_name import AnyName
 from autograder.course.beside import left_to_nbgrader
 from autograder.course.creation import Course, notebook_name, read_course
+from autograder.course.decisions import Decisions
 from autograder.course.delivered_page import add_missing_files, deliver_pages
 from autograder.course.gradebook_entries import read_gradebook
+from autograder.course.hand_ins import CourseHandIns
 from autograder.course.verdict_cells import check_cells, shows
 from autograder.errors import KitError
 from autograder.grading.graded_folder import FACTS
@@ -21,9 +25,10 @@ from autograder.model.group_shared import following
 from autograder.model.sanitize import terminal_line
 from autograder.model.student_folders import found_in
 from autograder.reports.feedback import page_name, write_page
-from autograder.reports.gradebook_entry import GradebookEntries
+from autograder.reports.gradebook_entry import ClassGradebook
 from autograder.reports.paragraphs import read_paragraphs
-from autograder.reports.verdict_files import find_verdict
+from autograder.reports.student_record import NO_RECORD
+from autograder.reports.verdict_files import find_verdict, read_code
 
 _MOST_NAMED = 10
 
@@ -59,8 +64,13 @@ class CourseFeedback(AnyName, GenerateFeedback):
         excluded = student_id in self.coursedir.student_id_exclude.split(",")
         course = None if excluded else self._course
         if course and self._has_other_steps(course, assignment_id, student_id):
-            if student_id in course.students(assignment_id):  # else the hand-in has gone
+            # Else the hand-in has gone.
+            if student_id in CourseHandIns.of(course, assignment_id).folders:
                 self._outdated.append(student_id)
+            return False
+        if course and student_id in self._held(course, assignment_id):
+            deliver_pages(course, assignment_id, [student_id])  # which takes it back
+            self.log.warning("The mark of %s is held back, and so is the page", student_id)
             return False
         if self._course is None or not self.kit_pages or excluded:
             return bool(super().init_destination(assignment_id, student_id))
@@ -98,19 +108,24 @@ class CourseFeedback(AnyName, GenerateFeedback):
         notebook = course.autograded(exercise, student) / notebook_name(exercise)
         if not shows(nbformat.read(notebook, as_version=4), verdict, facts):
             return False
-        entries = self._entries(course, exercise)
+        known = self._gradebook(course, exercise)
         paragraphs = read_paragraphs(graded)
         page = found_in(graded / "feedback", page_name(student))
-        write_page(page.parent, facts, verdict, entries.get(student), paragraphs)
+        file, code = read_code(graded, student)
+        record = replace(known.records.get(student, NO_RECORD), file=file, code=code)
+        write_page(page.parent, facts, verdict, known.entries.get(student), paragraphs, record)
         return True
 
-    def _entries(self, course: Course, exercise: str) -> GradebookEntries:
+    def _held(self, course: Course, exercise: str) -> Container[str]:
+        return Decisions.read(course, exercise).held if exercise in course.exercises else ()
+
+    def _gradebook(self, course: Course, exercise: str) -> ClassGradebook:
         if exercise not in self._read:
-            self._read[exercise] = read_gradebook(course, exercise).entries
+            self._read[exercise] = read_gradebook(course, exercise)
         return self._read[exercise]
 
     @cached_property
-    def _read(self) -> dict[str, GradebookEntries]:
+    def _read(self) -> dict[str, ClassGradebook]:
         return {}
 
     @cached_property

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from autograder.course.creation import Course
+from autograder.course.decisions import decisions_now
 from autograder.course.delivered_page import PageDelivery, deliver_class
 from autograder.course.gradebook import write_gradebook
 from autograder.course.gradebook_entries import read_gradebook
 from autograder.course.graded_attempts import noted_attempts
+from autograder.course.hand_ins import own_folders
 from autograder.course.intake import handed_in_at
 from autograder.course.settings import open_gradebook, read_settings
 from autograder.course.stale_release import refuse_stale_release
@@ -42,7 +44,9 @@ class CourseRecords:
         return self.course.attempts.only_the_last
 
     def read(self) -> ClassGradebook:
-        """Return what the gradebook has now."""
+        """Return what the gradebook has now, with what students have asked since."""
+        name = self.exercise.name
+        decisions_now(self.course, name, own_folders(self.course, name))
         return read_gradebook(self.course, self.exercise.name)
 
     def enter(self, judged: JudgedClass, pool: GraderPool) -> ClassGradebook:

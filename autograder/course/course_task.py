@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.course.creation import Course, read_course
+from autograder.course.hand_ins import CourseHandIns
 from autograder.errors import KitError
 from autograder.grading.class_task import ClassTask
-from autograder.grading.roster import course_roster
 
 
 @dataclass(frozen=True)
@@ -40,23 +40,22 @@ def course_task(
             cure=f"add --exercise with one of: {', '.join(course.exercises)}",
         )
     facts = course.exercise(exercise or course.exercises[0])
-    students = course.students(facts.name)
-    if not students:
+    found = CourseHandIns.of(course, facts.name)
+    if not found.every:
         raise KitError(
             f"nobody has handed in {facts.name}",
             place=str(path / "submitted"),
             cure=f"collect the submissions first: each goes into submitted/STUDENT/{facts.name}/",
         )
-    folders = [(student, course.submitted(facts.name, student)) for student in students]
     target = output or course.graded(facts.name)
-    hand_ins = course_roster(folders)
     task = ClassTask(
         facts,
-        hand_ins,
+        found.every,
         path,
         target,
         target.resolve() != course.graded(facts.name).resolve(),
         course.secret_folder,
         course.rules,
+        found.groups,
     )
     return CourseTask(course, task)

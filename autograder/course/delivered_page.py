@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from autograder.course.creation import Course, notebook_name
+from autograder.course.decisions import Decisions
 from autograder.course.intake import SECRET, TIMESTAMP
 from autograder.errors import KitError
 from autograder.grading.classroom import HANDLING
@@ -35,19 +36,27 @@ _READABLE = 0o644  # as nbgrader's own: the exchange is another user's
 
 @dataclass(frozen=True)
 class PageDelivery:
-    """Puts a student's page where nbgrader looks for it, in whichever process has just made it."""
+    """Puts a student's page where nbgrader looks for it, in whichever process has just made it.
+
+    The page of a mark that is `held` back goes nowhere, and one that was there is removed.
+    """
 
     course: Course
     exercise: str
     secret: bytes
+    held: frozenset[str] = frozenset()
 
     @classmethod
     def into(cls, course: Course, exercise: str) -> PageDelivery:
         """Return how pages of an exercise are delivered; raise `KitError`."""
-        return cls(course, exercise, input_secret(course.secret_folder))
+        held = frozenset(Decisions.read(course, exercise).held)
+        return cls(course, exercise, input_secret(course.secret_folder), held)
 
     def __call__(self, student: str, page: bytes) -> bool:
         """Deliver it; return whether it is there. Raises `KitError` as `deliver_pages`."""
+        if student in self.held:
+            self._take_back(student)
+            return True  # that is all there is to do
         if len(page) > _MOST_PAGE_BYTES:
             return False
         self._put(student, page)
@@ -55,12 +64,21 @@ class PageDelivery:
 
     def of(self, student: str) -> bool:
         """Deliver the page that lies among the results; return whether there is one."""
+        if student in self.held:
+            self._take_back(student)
+            return True
         pages = self.course.graded(self.exercise) / "feedback"
         page = _content(found_in(pages, page_name(student)), _MOST_PAGE_BYTES)
         if page is None:
             return False
         self._put(student, page)
         return True
+
+    def _take_back(self, student: str) -> None:
+        folder = self.course.feedback(self.exercise, student)
+        with suppress(FileNotFoundError):
+            for page in [name for name in os.listdir(folder) if name.endswith(".html")]:
+                (folder / page).unlink()
 
     def _put(self, student: str, page: bytes) -> None:
         folder = self.course.feedback(self.exercise, student)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any
 
 from nbgrader import api
 from sqlalchemy import select
 
 from autograder.course.creation import Course
+from autograder.course.decisions import Decisions
 from autograder.course.settings import open_gradebook, read_settings
 from autograder.model.exercise import CHECK_PREFIX
 from autograder.reports.gradebook_entry import (
@@ -18,6 +20,7 @@ from autograder.reports.gradebook_entry import (
     EnteredCell,
     GradebookEntry,
 )
+from autograder.reports.student_record import StudentRecord, StudentRecords
 
 
 def read_gradebook(course: Course, exercise: str) -> ClassGradebook:
@@ -35,9 +38,14 @@ def read_gradebook(course: Course, exercise: str) -> ClassGradebook:
             select(
                 api.SubmittedAssignment.student_id,
                 api.SubmittedAssignment.late_submission_penalty,
+                api.SubmittedAssignment.timestamp,
+                api.SubmittedAssignment.extension,
             ).where(api.SubmittedAssignment.assignment_id == notebook.assignment_id)
         ).all()
-        enrolled = tuple(gradebook.db.scalars(select(api.Student.id).order_by(api.Student.id)))
+        people = gradebook.db.execute(
+            select(api.Student.id, api.Student.first_name, api.Student.last_name)
+        ).all()
+        due = notebook.assignment.duedate
     nothing = tuple(cells.values())
     entries = {
         student: GradebookEntry(
@@ -46,9 +54,31 @@ def read_gradebook(course: Course, exercise: str) -> ClassGradebook:
             float(penalty or 0.0),
             tuple(comments.get(student, ())),
         )
-        for student, penalty in submissions
+        for student, penalty, _, _ in submissions
     }
-    return ClassGradebook(entries, enrolled)
+    names = {student: " ".join(filter(None, name)) for student, *name in people}
+    records = _records(names, submissions, due, Decisions.read(course, exercise))
+    return ClassGradebook(entries, tuple(sorted(names)), records)
+
+
+def _records(
+    names: Mapping[str, str], submissions: Iterable[Any], due: datetime | None, known: Decisions
+) -> StudentRecords:
+    """Return what is known of students; those without a hand-in have only a name."""
+    times = {each.student_id: (each.timestamp, each.extension) for each in submissions}
+    found = {}
+    for student in {*names, *times}:
+        at, extension = times.get(student, (None, None))
+        own_due = due + extension if due and extension else due
+        found[student] = StudentRecord(
+            name=names.get(student, ""),
+            handed_in=at,
+            due=own_due,
+            extended=bool(extension),
+            held=known.held.get(student, ""),
+            questions=known.questions.get(student, ()),
+        )
+    return found
 
 
 def _graded_cells(notebook: api.Notebook, steps: list[str]) -> dict[str, EnteredCell]:

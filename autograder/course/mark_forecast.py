@@ -16,11 +16,11 @@ from autograder.course.exercise_update import ExerciseUpdate
 from autograder.course.gradebook_cells import notebook_cells
 from autograder.course.gradebook_entries import read_gradebook
 from autograder.course.graded_attempts import AttemptNotes, noted_attempts
+from autograder.course.hand_ins import CourseHandIns
 from autograder.errors import KitError
 from autograder.grading.class_reading import read_class
 from autograder.grading.digest import judging_hash
 from autograder.grading.grader_pool import GraderPool
-from autograder.grading.roster import course_roster
 from autograder.model.exercise import CHECK_PREFIX, Exercise
 from autograder.model.files import read_small
 from autograder.model.marking import is_partly_marked, part_of
@@ -175,12 +175,11 @@ def _unchanged_judging(update: ExerciseUpdate, exercise: Exercise) -> str:
 
 
 def _code_hashes(course: Course, exercise: Exercise, processes: int | None) -> dict[str, str]:
-    students = course.students(exercise.name)
-    folders = [(name, course.submitted(exercise.name, name)) for name in students]
-    if not folders:
+    hand_ins = CourseHandIns.of(course, exercise.name).every
+    if not hand_ins:
         return {}
     with GraderPool(processes) as pool, ValueFile() as file:
-        read = read_class(pool, exercise, course_roster(folders), file=file)
+        read = read_class(pool, exercise, hand_ins, file=file)
         return {each.student: each.code_hash for each in read}
 
 

@@ -20,6 +20,7 @@ from traitlets.utils.importstring import import_item
 from autograder.course.creation import read_course
 from autograder.course.graded_attempts import noted_attempts
 from autograder.course.graded_notebook import NOT_THERE
+from autograder.course.hand_ins import counting_folder
 from autograder.course.intake import (
     CHANGED,
     LAID_OUT,
@@ -122,7 +123,7 @@ class WriteVerdict(NbGraderPreprocessor):
         facts: dict[str, Any] = resources["nbgrader"]
         course = read_course(Path.cwd())
         exercise = course.exercise(facts["assignment"])
-        folder = course.submitted(exercise.name, facts["student"])
+        folder = counting_folder(course, exercise.name, facts["student"])
         options = {"allow_process": True} if self.allow_protection else {}
         verdict = import_item(self.judge)(course, exercise, facts["student"], folder, **options)
         source = nb

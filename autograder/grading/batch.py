@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from autograder.checks.plugin import GradingPlugin
 from autograder.checks.reference import Reference, read_reference
 from autograder.checks.substitution import reference_answer
 from autograder.errors import KitError
-from autograder.grading.digest import exercise_hash
+from autograder.grading.digest import exercise_hash, judged_by
 from autograder.grading.input_seed import common_seed, input_seed, shared_seed, worker_seed
 from autograder.grading.journal import Journal, judging_key
 from autograder.grading.journal_writer import JournalFault
@@ -155,6 +156,7 @@ class _JudgedBatch:
                 verdict = _tried(judging, submission, self.progress)
                 if verdict.infrastructure:
                     verdict = _tried(judging, submission, self.progress)
+                verdict = replace(verdict, judged_at=_now(), judged_by=judged_by())
                 verdict = kept(writer, self.keys[number], verdict, self.exercise, submission)
                 self._known[number] = verdict
                 self.progress.done(verdict)
@@ -186,6 +188,10 @@ def _tried(judging: Judging, submission: Submission, progress: WorkProgress) -> 
         if is_memory_error(ExceptionReport(type(error).__name__, str(error))):
             raise MemoryError(str(error)) from error
         return infrastructure(judging.reference.exercise, submission, fault_detail(error))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 @cache

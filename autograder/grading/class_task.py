@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-from autograder.grading.roster import HandIn
+from autograder.grading.roster import GroupHandIn, HandIn
 from autograder.model.exercise import Exercise
 from autograder.model.marking import DEFAULT_RULES, MarkingRules
 
@@ -29,7 +29,7 @@ class GradingOptions:
 class ClassTask:
     """One class and one exercise: who handed in what and where, where results go (and whether
     somebody named another folder than the usual one), where the secret of its inputs lies, and
-    what its course gives points for."""
+    what its course gives points for, and the groups of which one hand-in counts for all."""
 
     exercise: Exercise
     hand_ins: tuple[HandIn, ...]
@@ -38,6 +38,7 @@ class ClassTask:
     output_named: bool
     secret: Path
     rules: MarkingRules = DEFAULT_RULES
+    groups: tuple[GroupHandIn, ...] = ()
 
     def rules_for(self, options: GradingOptions) -> MarkingRules:
         """What there are points for: options overrule the course."""

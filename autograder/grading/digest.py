@@ -58,6 +58,11 @@ def engine_versions() -> dict[str, str]:
     return {"attention-kit": __version__, "its source": _source_hash()} | versions
 
 
+def judged_by() -> str:
+    """Return what judges in words: the kit and Python, each with its version."""
+    return f"attention-kit {__version__}, Python {platform.python_version()}"
+
+
 @cache
 def _engine_hash() -> str:
     versions = [platform.python_version(), *map(_version, _LIBRARIES)]

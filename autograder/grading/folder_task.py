@@ -7,7 +7,7 @@ from pathlib import Path
 from autograder.errors import KitError
 from autograder.grading.class_task import ClassTask
 from autograder.grading.graded_folder import find_solutions
-from autograder.grading.roster import flat_roster
+from autograder.grading.roster import flat_roster, read_groups, shared_hand_ins
 from autograder.model.exercise import find_exercise
 
 
@@ -33,4 +33,6 @@ def folder_task(
             place=str(target),
             cure="name a folder outside with --output",
         )
-    return ClassTask(facts, flat_roster(path), path, target, target.resolve() != usual, target)
+    hand_ins, groups = shared_hand_ins(flat_roster(path), read_groups(path))
+    named = target.resolve() != usual
+    return ClassTask(facts, hand_ins, path, target, named, target, groups=groups)

@@ -48,6 +48,8 @@ ANSWERED = (Outcome.WRONG_TYPE, Outcome.WRONG_SHAPE, Outcome.WRONG_VALUES)
 
 # Of verdict files: it changes when a program that reads them would have to change.
 FORMAT_VERSION = 1
+# Of a verdict, what the first files of this version lack.
+ADDED = ("judged_at", "judged_by")
 # What only judging needs.
 LEFT_OUT = ("evidence", "cause")
 
@@ -261,7 +263,8 @@ class Verdict:
 
     `code_hash` and `exercise_hash` say what was judged and by what, `seed` which
     inputs were drawn, `protection` which sandbox level held. `remarks` are for
-    the instructor and the student alike and cost nothing.
+    the instructor and the student alike and cost nothing. `judged_at` (UTC) and `judged_by` (the
+    kit's version and Python's) are "" where judging never began or was stopped.
     """
 
     exercise: str
@@ -274,6 +277,8 @@ class Verdict:
     protection: str
     seconds: float
     remarks: tuple[str, ...] = ()
+    judged_at: str = field(default="", compare=False)
+    judged_by: str = field(default="", compare=False)
 
     @property
     def points(self) -> float:
@@ -312,7 +317,9 @@ class Verdict:
         known = (None, FORMAT_VERSION)  # the first ones do not say it
         if isinstance(facts, dict) and facts.get("version") not in known:
             raise ValueError("a verdict of another version")
-        fields = {name: facts[name] for name in cls.__dataclass_fields__}
+        names = {*cls.__dataclass_fields__} - {*ADDED}
+        fields = {name: facts[name] for name in names}
+        fields |= {name: facts.get(name, "") for name in ADDED}
         fields["steps"] = tuple(_step(step) for step in facts["steps"])
         fields["chain"] = _chain(facts["chain"])
         fields["remarks"] = tuple(facts["remarks"])

@@ -45,6 +45,8 @@ class VerdictOutlines:
             protection=self._one(verdict.protection),
             seconds=verdict.seconds,
             remarks=self._one(tuple(map(self._one, verdict.remarks))),
+            judged_at=verdict.judged_at,
+            judged_by=self._one(verdict.judged_by),
         )
 
     def _one(self, value: Held) -> Held:

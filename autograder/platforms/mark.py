@@ -7,7 +7,7 @@ graded, or waits for a person to grade a question, has no mark.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from autograder.model.symbols import count, why_not_graded
 from autograder.model.verdict import Verdict
@@ -17,6 +17,7 @@ from autograder.reports.gradebook_entry import (
     max_points_of,
     points_of,
 )
+from autograder.reports.student_record import NO_RECORD, StudentRecord
 
 NOT_GRADED = "the work is not graded yet"
 
@@ -37,13 +38,20 @@ def class_marks(
     """Return the mark of everybody who has a verdict or an entry in the gradebook, by student."""
     marks = {verdict.student: _mark(verdict, gradebook) for verdict in verdicts}
     for student, entry in gradebook.entries.items():
-        if student not in marks:  # graded by `nbgrader autograde`, or not at all
+        # Else graded by `nbgrader autograde`, or not at all.
+        if student not in marks and not gradebook.has_only_time(student):
             points = entry.points if entry.has_marks else None
             mark = StudentMark(
                 student, points, entry.max_points, NOT_GRADED if points is None else ""
             )
             marks[student] = _complete(mark, entry.waiting)
-    return marks
+    held = ((mark, gradebook.records.get(mark.student, NO_RECORD)) for mark in marks.values())
+    return {mark.student: _given_out(mark, record) for mark, record in held}
+
+
+def _given_out(mark: StudentMark, record: StudentRecord) -> StudentMark:
+    """Return the mark, or none as long as it is held back."""
+    return replace(mark, points=None, reason=f"held back: {record.held}") if record.held else mark
 
 
 def _mark(verdict: Verdict, gradebook: ClassGradebook) -> StudentMark:

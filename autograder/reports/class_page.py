@@ -8,8 +8,9 @@ rows at once, and not a hundred thousand.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from random import SystemRandom
 from typing import Any
 
 from markupsafe import Markup
@@ -32,6 +33,7 @@ from autograder.reports.paragraphs import Paragraph, mistake_name
 from autograder.reports.roll import class_roll
 from autograder.reports.shown_students import ShownStudent, shown_students
 from autograder.reports.similar_pairs import NOTHING_SIMILAR, SimilarCode
+from autograder.reports.student_record import NO_RECORDS, StudentRecords
 
 MOST_ROWS = 5_000
 MOST_LINKS = 2_000  # in long lists: more are a megabyte, and those in the table are enough
@@ -64,7 +66,8 @@ class ClassContext:
 
     The gradebook's `entries`, what needs the instructor, each of the class's
     `misunderstandings` with an example of its code ("" where there is none), what the instructor
-    wrote about them, and hand-ins with similar code.
+    wrote about them, hand-ins with similar code, what is known of students, and whether the page
+    is `anonymous`.
     """
 
     entries: GradebookEntries = field(default_factory=lambda: NO_ENTRIES)
@@ -72,6 +75,8 @@ class ClassContext:
     mistakes: Sequence[tuple[Misunderstanding, str]] = ()
     paragraphs: Sequence[Paragraph] = ()
     similar: SimilarCode = NOTHING_SIMILAR
+    records: StudentRecords = field(default_factory=lambda: NO_RECORDS)
+    anonymous: bool = False
 
 
 NOTHING_ELSE = ClassContext()
@@ -88,7 +93,7 @@ def write_class_page(
     Raise `KitError` when a verdict is not about this exercise or the folder cannot be written.
     """
     roll = class_roll(exercise, verdicts)
-    shown = shown_students([verdict.student for verdict in roll])
+    shown = _shown(roll, context)
     parts = parts_of(len(roll))
     # The first comes last, when the files that it links to exist.
     for part in reversed(parts):
@@ -100,6 +105,35 @@ def write_class_page(
     return folder / FIRST
 
 
+def write_projected_page(
+    folder: Path, exercise: Exercise, verdicts: Sequence[Verdict], context: ClassContext
+) -> Path:
+    """Write a page on the same class that names nobody, to be shown to the class; return its path.
+
+    Its students are numbered in an order that is drawn anew each time. Who has no verdict on the
+    work is not in it, since what is said of a file may name its owner.
+    """
+    graded = [verdict for verdict in verdicts if verdict.graded]
+    SystemRandom().shuffle(graded)
+    digits = len(str(len(graded)))
+    numbers = {
+        verdict.student: f"student {number:0{digits}}" for number, verdict in enumerate(graded, 1)
+    }
+    entries = {
+        numbers[student]: replace(entry, student=numbers[student], comments=())
+        for student, entry in context.entries.items()
+        if student in numbers
+    }
+    mistakes = [
+        (replace(mistake, students=made), code)
+        for mistake, code in context.mistakes
+        if (made := tuple(numbers[each] for each in mistake.students if each in numbers))
+    ]
+    roll = [replace(verdict, student=numbers[verdict.student]) for verdict in graded]
+    nameless = ClassContext(entries, (), mistakes, context.paragraphs, anonymous=True)
+    return write_class_page(folder, exercise, roll, nameless)
+
+
 def class_page(
     exercise: Exercise, verdicts: Sequence[Verdict], context: ClassContext = NOTHING_ELSE
 ) -> str:
@@ -108,8 +142,15 @@ def class_page(
     Raise `KitError` when a verdict is not about this exercise.
     """
     roll = class_roll(exercise, verdicts)
-    shown = shown_students([verdict.student for verdict in roll])
+    shown = _shown(roll, context)
     return _page(exercise, roll, shown, parts_of(len(roll))[0], context)
+
+
+def _shown(roll: Sequence[Verdict], context: ClassContext) -> Mapping[str, ShownStudent]:
+    shown = shown_students([verdict.student for verdict in roll], context.records)
+    if not context.anonymous:
+        return shown
+    return {student: each._replace(page="#students") for student, each in shown.items()}
 
 
 def _page(
@@ -130,13 +171,14 @@ def _page(
             whole=_whole_class(exercise, roll, shown, context) if part.file == FIRST else None,
             parts=parts_of(len(roll)),
             shown=part,
-            rows=class_rows(exercise, rows, shown, context.entries, mistakes),
+            rows=class_rows(exercise, rows, shown, context.entries, mistakes, context.records),
             signs=_signs(exercise, rows),
             breaks=chain_breaks(exercise, rows),
             mistakes=mistakes,
-            changed_marks=changed_marks(rows, context.entries),
+            changed_marks=changed_marks(rows, context.entries, context.records),
             unprotected=unprotected_words(roll),
             level=level_words(roll),
+            anonymous=context.anonymous,
             key=KEY,
             kinds=KINDS,
             unnamed=UNNAMED,

@@ -20,6 +20,14 @@ from autograder.reports.chain_breaks import NOT_ASKED, chain_place
 from autograder.reports.gradebook_entry import GradebookEntries, points_of
 from autograder.reports.misunderstandings import Misunderstanding, has_unnamed_mistake
 from autograder.reports.shown_students import ShownStudent
+from autograder.reports.student_record import (
+    NO_RECORD,
+    NO_RECORDS,
+    StudentRecord,
+    StudentRecords,
+    hand_in_words,
+    judged_words,
+)
 
 # The class of a cell, by its sign: short, since a large class has many thousand cells.
 KINDS = dict(zip(KEY, ("r", "l", "w", "e", "a", "o", "t", "c", "j", "q"), strict=True))
@@ -31,7 +39,8 @@ class ClassRow:
     """One student: name and page, points in words and as a number, cells, and what to look at.
 
     `place` is where the chain ends. `mistakes` are the numbers of the class's mistakes that this
-    student made, and `UNNAMED` for any mistake that has no name.
+    student made, and `UNNAMED` for any mistake that has no name. `hand_in` and `graded` say what
+    was judged, when, and by what.
     """
 
     student: str
@@ -42,6 +51,8 @@ class ClassRow:
     place: str
     mistakes: str
     diagnosis: str
+    hand_in: str = ""
+    graded: str = ""
 
 
 def class_rows(
@@ -50,13 +61,18 @@ def class_rows(
     shown: Mapping[str, ShownStudent],
     entries: GradebookEntries,
     mistakes: Sequence[Misunderstanding],
+    records: StudentRecords = NO_RECORDS,
 ) -> list[ClassRow]:
     """Return a row for each verdict, in their order; `shown` has all of them."""
     made: dict[str, list[str]] = defaultdict(list)
     for number, mistake in enumerate(mistakes):
         for student in mistake.students:
             made[student].append(str(number))
-    return [_row(exercise, each, shown[each.student], entries, made) for each in verdicts]
+    known = (records.get(each.student, NO_RECORD) for each in verdicts)
+    return [
+        _row(exercise, each, shown[each.student], entries, made, record)
+        for each, record in zip(verdicts, known, strict=True)
+    ]
 
 
 def _row(
@@ -65,6 +81,7 @@ def _row(
     shown: ShownStudent,
     entries: GradebookEntries,
     made: Mapping[str, Sequence[str]],
+    record: StudentRecord,
 ) -> ClassRow:
     place = chain_place(exercise, verdict)
     ends = "not asked" if place == NOT_ASKED else mark(verdict.chain.outcome).words
@@ -81,6 +98,8 @@ def _row(
         place=place,
         mistakes=" ".join([*made.get(verdict.student, ()), *unnamed]),
         diagnosis=table.diagnosis_words(exercise, verdict),
+        hand_in=hand_in_words(record),
+        graded=judged_words(verdict),
     )
 
 

@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from autograder.model.exercise import Exercise
 from autograder.model.files import file_content, file_stem, write_content, write_whole
+from autograder.model.sanitize import clean
 from autograder.model.symbols import OUR_FAULT, count, number, tone
 from autograder.model.verdict import NOT_JUDGED, Finding, Outcome, StepVerdict, Verdict
 from autograder.reports import advice
@@ -45,6 +46,14 @@ from autograder.reports.gradebook_entry import (
 from autograder.reports.levels import level_words, unprotected_words
 from autograder.reports.paragraphs import Paragraph, paragraphs_for
 from autograder.reports.roll import class_roll
+from autograder.reports.student_record import (
+    NO_RECORD,
+    StudentRecord,
+    called,
+    graded_facts,
+    held_words,
+)
+from autograder.reports.verdict_files import MOST_CODE
 
 _WIDTH = 78  # columns of the text
 
@@ -80,12 +89,13 @@ def write_page(
     verdict: Verdict,
     entry: GradebookEntry | None = None,
     paragraphs: Sequence[Paragraph] = (),
+    record: StudentRecord = NO_RECORD,
 ) -> Path:
     """Write one student's page into `folder`, and its twin in plain text; return the page's path.
 
     Raise `KitError` when the verdict is not about this exercise or the folder cannot be written.
     """
-    written_page(folder, exercise, verdict, entry, paragraphs)
+    written_page(folder, exercise, verdict, entry, paragraphs, record)
     return folder / page_name(verdict.student)
 
 
@@ -95,9 +105,10 @@ def written_page(
     verdict: Verdict,
     entry: GradebookEntry | None,
     paragraphs: Sequence[Paragraph],
+    record: StudentRecord = NO_RECORD,
 ) -> bytes:
     """Do what `write_page` does; return what is in the file of the page."""
-    facts = _facts(exercise, verdict, entry, paragraphs)
+    facts = _facts(exercise, verdict, entry, paragraphs, record)
     path, page = folder / page_name(verdict.student), file_content(_html(facts))
     write_whole(path.with_suffix(".txt"), _plain(facts))
     write_content(path, page)
@@ -114,13 +125,15 @@ def feedback_page(
     verdict: Verdict,
     entry: GradebookEntry | None = None,
     paragraphs: Sequence[Paragraph] = (),
+    record: StudentRecord = NO_RECORD,
 ) -> str:
     """Return the page of one student as HTML; the points are those of the gradebook's `entry`.
 
-    Of the instructor's `paragraphs`, it has those about the student's mistakes.
+    Of the instructor's `paragraphs`, it has those about the student's mistakes; of the `record`,
+    what was judged and when, the code itself, and what was asked about the mark.
     Raise `KitError` when the verdict is not about this exercise.
     """
-    return _html(_facts(exercise, verdict, entry, paragraphs))
+    return _html(_facts(exercise, verdict, entry, paragraphs, record))
 
 
 def feedback_text(
@@ -128,12 +141,13 @@ def feedback_text(
     verdict: Verdict,
     entry: GradebookEntry | None = None,
     paragraphs: Sequence[Paragraph] = (),
+    record: StudentRecord = NO_RECORD,
 ) -> str:
     """Return what `feedback_page` says as plain text, for a mail, in lines of 78 columns.
 
     Raise `KitError` when the verdict is not about this exercise.
     """
-    return _plain(_facts(exercise, verdict, entry, paragraphs))
+    return _plain(_facts(exercise, verdict, entry, paragraphs, record))
 
 
 def _facts(
@@ -141,6 +155,7 @@ def _facts(
     verdict: Verdict,
     entry: GradebookEntry | None,
     paragraphs: Sequence[Paragraph],
+    record: StudentRecord,
 ) -> dict[str, Any]:
     """Return what page and text show."""
     class_roll(exercise, [verdict])
@@ -151,6 +166,11 @@ def _facts(
     return {
         "exercise": exercise,
         "verdict": verdict,
+        "who": called(verdict.student, record),
+        "handed_in": graded_facts(verdict, record),
+        "code": record.code,
+        "questions": record.questions,
+        "held": held_words(record),
         "points": None if points is None else number(points),
         "max_points": number(max_points_of(verdict, entries)),
         "automatic": f"{number(verdict.points)} of {number(verdict.max_points)}",
@@ -213,6 +233,7 @@ def environment(text: bool = False) -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["code"] = lambda text: Markup(html(text))  # `html` escapes it
+    environment.filters["whole_code"] = lambda text: Markup(escape(clean(text, MOST_CODE + 1)))
     environment.filters["tone"] = tone
     return environment
 

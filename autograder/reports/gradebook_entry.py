@@ -15,6 +15,7 @@ from autograder.model.sanitize import clean_line
 from autograder.model.symbols import number
 from autograder.model.verdict import NOT_JUDGED, StepVerdict, Verdict
 from autograder.reports.roll import shown_names
+from autograder.reports.student_record import NO_RECORD, NO_RECORDS, StudentRecords
 
 LONGEST_NAME = 60
 _NOT_READ = "what was handed in last could not be read"
@@ -140,10 +141,17 @@ NO_ENTRIES: GradebookEntries = MappingProxyType({})
 
 @dataclass(frozen=True)
 class ClassGradebook:
-    """What the gradebook has about a class: its entries, and the ids of all who are `enrolled`."""
+    """What is known of a class: the gradebook's entries, the ids of all who are `enrolled`, and the
+    `records` of students."""
 
     entries: GradebookEntries = field(default_factory=lambda: NO_ENTRIES)
     enrolled: tuple[str, ...] = ()
+    records: StudentRecords = field(default_factory=lambda: NO_RECORDS)
+
+    def has_only_time(self, student: str) -> bool:
+        """Whether an entry is only there for an extension: nothing was handed in so far."""
+        record, entry = self.records.get(student, NO_RECORD), self.entries[student]
+        return record.extended and record.handed_in is None and not entry.has_marks
 
 
 def entry_of(verdict: Verdict, entries: GradebookEntries) -> GradebookEntry | None:
@@ -203,9 +211,13 @@ def step_points(step: StepVerdict, entry: GradebookEntry | None) -> float | None
     return None if step.outcome in NOT_JUDGED else step.points
 
 
-def changed_marks(verdicts: Sequence[Verdict], entries: GradebookEntries) -> tuple[str, ...]:
+def changed_marks(
+    verdicts: Sequence[Verdict],
+    entries: GradebookEntries,
+    records: StudentRecords = NO_RECORDS,
+) -> tuple[str, ...]:
     """Return a sentence about each student whose mark is not the automatic one."""
-    names = shown_names(verdict.student for verdict in verdicts)
+    names = shown_names((verdict.student for verdict in verdicts), records)
     return tuple(
         _changed_mark(verdict, names[verdict.student], entries)
         for verdict in verdicts

@@ -28,6 +28,15 @@ from autograder.reports.gradebook_entry import (
     step_points,
 )
 from autograder.reports.roll import class_roll, shown_names
+from autograder.reports.student_record import (
+    NO_RECORD,
+    NO_RECORDS,
+    StudentRecord,
+    StudentRecords,
+    held_words,
+    judged_time,
+    time_words,
+)
 
 # Full-width signs also begin a formula in a Japanese or Chinese setting. A spreadsheet that
 # splits at semicolons begins a new cell after each one, even inside quotes.
@@ -36,27 +45,34 @@ LONGEST, LONGEST_REASON = 300, 3_000
 
 
 def grades_csv(
-    exercise: Exercise, verdicts: Sequence[Verdict], entries: GradebookEntries = NO_ENTRIES
+    exercise: Exercise,
+    verdicts: Sequence[Verdict],
+    entries: GradebookEntries = NO_ENTRIES,
+    records: StudentRecords = NO_RECORDS,
 ) -> str:
     """Return the grades as CSV text: a row of names, then one row for each student.
 
     The columns are: student, points, max_points, one for the points of each step, chain (the
     outcome end to end), diagnosis (the first thing to look at), protection, code_hash,
-    automatic_points (those of the code), reason (why the points are others). Points are those of
-    the gradebook, where it has `entries`. Raise `KitError` when a verdict is not about this
-    exercise.
+    automatic_points (those of the code), reason (why the points are others), and what is known of
+    the student: name, group, file, handed_in, late (in seconds), graded (when), by (which kit and
+    Python). Points are those of the gradebook, where it has `entries`; a mark that is held back is
+    left out, since this goes elsewhere. Raise `KitError` when a verdict is not about this exercise.
     """
     steps = [step.name for step in exercise.steps]
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(
         ["student", "points", "max_points", *steps, "chain", "diagnosis", "protection", "code_hash"]
-        + ["automatic_points", "reason"]
+        + ["automatic_points", "reason", "name", "group", "file", "handed_in", "late"]
+        + ["graded", "by"]
     )
     roll = class_roll(exercise, verdicts)
     names = shown_names(verdict.student for verdict in roll)
     for verdict in roll:
-        rows.writerow(_row(verdict, names[verdict.student], entries))
+        record = records.get(verdict.student, NO_RECORD)
+        row = _row(verdict, names[verdict.student], entries, record)
+        rows.writerow([*row, *_known(verdict, record)])
     return text.getvalue()
 
 
@@ -65,9 +81,10 @@ def write_grades(
     exercise: Exercise,
     verdicts: Sequence[Verdict],
     entries: GradebookEntries = NO_ENTRIES,
+    records: StudentRecords = NO_RECORDS,
 ) -> Path:
     """Write `grades_csv` to `path` as UTF-8 and return `path`."""
-    write_whole(path, grades_csv(exercise, verdicts, entries))
+    write_whole(path, grades_csv(exercise, verdicts, entries, records))
     return path
 
 
@@ -76,19 +93,37 @@ def cell(text: str, longest: int = LONGEST) -> str:
     return FORMULA.sub(r"\1\2'", clean_line(text, longest))
 
 
-def _row(verdict: Verdict, name: str, entries: GradebookEntries) -> list[str]:
+def _row(
+    verdict: Verdict, name: str, entries: GradebookEntries, record: StudentRecord
+) -> list[str]:
     entry = entry_of(verdict, entries)
+    points = [points_of(verdict, entries), *(step_points(step, entry) for step in verdict.steps)]
+    mark, *of_steps = (_number(None if record.held else each) for each in points)
     return [
         cell(name),
-        _number(points_of(verdict, entries)),
+        mark,
         _number(max_points_of(verdict, entries)),
-        *(_number(step_points(step, entry)) for step in verdict.steps),
+        *of_steps,
         verdict.chain.outcome.value if verdict.chain.asked else "",
         cell(_diagnosis(verdict)),
         cell(verdict.protection),
         cell(verdict.code_hash),
-        _number(verdict.points if verdict.graded else None),
-        cell(" ".join(reasons_of(verdict, entries)), LONGEST_REASON),
+        _number(verdict.points if verdict.graded and not record.held else None),
+        cell(" ".join((*held_words(record), *reasons_of(verdict, entries))), LONGEST_REASON),
+    ]
+
+
+def _known(verdict: Verdict, record: StudentRecord) -> list[str]:
+    moment = record.handed_in
+    late = "" if moment is None or record.due is None else str(int(record.late.total_seconds()))
+    return [
+        cell(record.name),
+        cell(record.group),
+        cell(record.file),
+        time_words(moment) if moment else "",
+        late,
+        judged_time(verdict),
+        cell(verdict.judged_by),
     ]
 
 

@@ -15,24 +15,28 @@ from autograder.errors import KitError
 from autograder.model.exercise import Exercise
 from autograder.model.sanitize import UNSEEN_NAME, clean_line
 from autograder.model.verdict import Verdict
+from autograder.reports.student_record import NO_RECORD, NO_RECORDS, StudentRecords, called
 
 LONGEST_NAME = 200
 
 
-def shown_names(students: Iterable[str]) -> dict[str, str]:
+def shown_names(students: Iterable[str], records: StudentRecords = NO_RECORDS) -> dict[str, str]:
     """Return a name to show for each student: one clean line, and no two alike.
 
-    If several names look alike, the student with exactly that name keeps it; for the others, a
-    hash is added.
+    If several ids look alike, the student with exactly that id keeps it; for the others, a hash is
+    added. The name that `records` have stands beside the id.
     """
     clean = {student: clean_line(student, LONGEST_NAME) or UNSEEN_NAME for student in students}
     looks = {student: unicodedata.normalize("NFC", name) for student, name in clean.items()}
     count = Counter(looks.values())
-    return {
+    alone = {
         student: name
         if count[looks[student]] == 1 or looks[student] == student
         else f"{name}~{hashlib.sha256(student.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
         for student, name in clean.items()
+    }
+    return {
+        student: called(name, records.get(student, NO_RECORD)) for student, name in alone.items()
     }
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from autograder.model.student_folders import folders_of
 from autograder.reports.feedback import page_name
 from autograder.reports.roll import shown_names
+from autograder.reports.student_record import NO_RECORDS, StudentRecords
 
 
 class ShownStudent(NamedTuple):
@@ -17,9 +18,11 @@ class ShownStudent(NamedTuple):
     page: str
 
 
-def shown_students(students: Sequence[str]) -> Mapping[str, ShownStudent]:
+def shown_students(
+    students: Sequence[str], records: StudentRecords = NO_RECORDS
+) -> Mapping[str, ShownStudent]:
     """Return how each of the `students` is shown, who are all of the class, in its order."""
-    names = shown_names(students)
+    names = shown_names(students, records)
     return {
         student: ShownStudent(
             names[student], f"{folder}/{page_name(student)}" if folder else page_name(student)

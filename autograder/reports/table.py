@@ -27,8 +27,9 @@ from autograder.reports.gradebook_entry import (
 )
 from autograder.reports.levels import level_words, unprotected_words
 from autograder.reports.roll import class_roll, shown_names
+from autograder.reports.student_record import NO_RECORDS, StudentRecords
 
-NAME = 22
+NAME, FULL_NAME = 22, 12
 NARROW = 100  # with fewer columns, too little of a diagnosis is left on one line
 CHANGED_MARK = "*"
 KEY_WIDTH = 78
@@ -38,6 +39,7 @@ def class_table(
     exercise: Exercise,
     verdicts: Sequence[Verdict],
     entries: GradebookEntries = NO_ENTRIES,
+    records: StudentRecords = NO_RECORDS,
     *,
     wraps: bool = False,
 ) -> Table:
@@ -60,7 +62,8 @@ def class_table(
         show_edge=False,
         expand=True,
     )
-    table.add_column("student", no_wrap=True, overflow="ellipsis", max_width=NAME)
+    width = NAME + FULL_NAME if any(each.name for each in records.values()) else NAME
+    table.add_column("student", no_wrap=True, overflow="ellipsis", max_width=width)
     # One column for all steps: a row takes rich as long as its cells are many.
     positions = [str(position) for position, _ in enumerate(exercise.steps, start=1)]
     table.add_column(" ".join(positions), no_wrap=True)
@@ -69,7 +72,7 @@ def class_table(
     table.add_column(
         "look at", no_wrap=not wraps, overflow="fold" if wraps else "ellipsis", ratio=1
     )
-    names = shown_names(verdict.student for verdict in roll)
+    names = shown_names((verdict.student for verdict in roll), records)
     for verdict in roll:
         table.add_row(*_row(exercise, verdict, names[verdict.student], entries))
     return table

@@ -1,7 +1,7 @@
-"""One JSON file for each student: the record from which every other report can be made again.
+"""One JSON file for each student, from which every other report can be made again; and the code.
 
 The text of a verdict is kept exactly, including hostile characters. It is cleaned
-when it is shown.
+when it is shown. The code that was judged lies beside it: what was handed in may change.
 """
 
 from __future__ import annotations
@@ -10,11 +10,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from autograder.errors import KitError
-from autograder.model.files import file_stem, write_whole
+from autograder.model.files import file_stem, read_small, write_whole
+from autograder.model.sanitize import ELLIPSIS, clean_line
 from autograder.model.student_folders import files_in, found_in
 from autograder.model.verdict import Verdict
 from autograder.model.verdict_outline import VerdictOutlines
 from autograder.reports.roll import sorted_roll
+
+CODE = "code"  # the folder of the code that was judged
+MOST_CODE = 200_000  # characters
+_BETWEEN = "\n\n# %%\n"  # cells
 
 
 def write_verdicts(folder: Path, verdicts: Sequence[Verdict]) -> tuple[Path, ...]:
@@ -94,3 +99,29 @@ def read_verdict(path: Path) -> Verdict:
             place=str(path),
             cure="remove the file, or grade the submission again",
         ) from error
+
+
+def write_code(output: Path, folder: str, student: str, file: str, cells: Sequence[str]) -> str:
+    """Keep the code that was judged in `output`, below the name of its file; return the code."""
+    code = _BETWEEN.join(cells)
+    code = code if len(code) <= MOST_CODE else f"{code[:MOST_CODE]}{ELLIPSIS}"
+    write_whole(output / CODE / folder / _code_name(student), f"{clean_line(file, 200)}\n{code}")
+    return code
+
+
+def read_code(output: Path, student: str) -> tuple[str, str]:
+    """Return the name of the file that was judged, and its code; both "" where nothing is kept.
+
+    Raise `KitError` when another file than the kit's is there.
+    """
+    path = found_in(output / CODE, _code_name(student))
+    try:
+        text = read_small(path, 4 * MOST_CODE + 1_000).decode("utf-8", "replace")
+    except FileNotFoundError:
+        return "", ""
+    file, _, code = text.partition("\n")
+    return file, code
+
+
+def _code_name(student: str) -> str:
+    return f"{file_stem(student)}.txt"

@@ -12,7 +12,7 @@ import json
 import types
 from typing import Any, get_args, get_origin, get_type_hints
 
-from autograder.model.verdict import FORMAT_VERSION, LEFT_OUT, Outcome, Verdict
+from autograder.model.verdict import ADDED, FORMAT_VERSION, LEFT_OUT, Outcome, Verdict
 
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 
@@ -46,7 +46,7 @@ def _object(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": {name: _schema(hints[name], definitions) for name in names},
-        "required": names,
+        "required": [name for name in names if name not in ADDED],
         "additionalProperties": False,
     }
 

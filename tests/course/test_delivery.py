@@ -19,6 +19,7 @@ from autograder.grading.judged_class import JudgedClass
 from autograder.grading.unjudged import without_judging
 from autograder.grading.watched_process import Bounds
 from autograder.model.verdict import Finding, Outcome
+from autograder.reports.gradebook_entry import ClassGradebook
 from autograder.submission.reading import read_submission
 from course.changing_course import done, formgrader, nbgrader
 from course.term_course import (
@@ -34,6 +35,7 @@ from support.classroom import open_classroom
 from support.released_course import NAME, ROOT, grade
 from support.typed_commands import ATTN
 
+NOTHING = ClassGradebook()
 PLAIN = LATE  # handed in by hand: no time stamp, no secret
 OURS = "Where to look first"
 
@@ -73,7 +75,9 @@ def test_who_cannot_be_given_a_page_loses_no_other_file_and_nobody_else_loses_th
     in_the_way.write_text("no folder")
     with GraderPool(1) as pool:
         judged, delivery = judged_class(course, WRONG, PLAIN), PageDelivery.into(course, NAME)
-        files = write_student_files(pool, output, course.exercise(NAME), judged, {}, (), delivery)
+        files = write_student_files(
+            pool, output, course.exercise(NAME), judged, NOTHING, (), delivery
+        )
         assert files.delivered == {WRONG} and not files.lost
         assert page(course) == ours(course)
         for name in (WRONG, PLAIN):
@@ -96,7 +100,7 @@ def test_a_page_that_takes_too_much_memory_on_its_way_is_made_and_told_and_not_t
     course, output = ungraded, ungraded.graded(NAME)
     exercise, judged = course.exercise(NAME), judged_class(course, WRONG, PLAIN)
     with GraderPool(1) as pool:
-        files = write_student_files(pool, output, exercise, judged, {}, (), never_delivered)
+        files = write_student_files(pool, output, exercise, judged, NOTHING, (), never_delivered)
         assert not files.delivered and not files.lost
         made = {file.stem: file for file in (output / "feedback").glob("*.html")}
         assert made.keys() == {WRONG, PLAIN}

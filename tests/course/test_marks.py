@@ -6,24 +6,29 @@ import csv
 import re
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import nbformat
 import pytest
 from nbformat.v4 import new_markdown_cell
 from nbgrader.api import Gradebook
+from nbgrader.apps.exportapp import ExportApp
+from nbgrader.coursedir import CourseDirectory
 from nbgrader.utils import parse_utc
 
 from autograder.course.assignment_release import release
 from autograder.course.course_records import CourseRecords
 from autograder.course.creation import Course, read_course
+from autograder.course.export import CleanCsv
 from autograder.course.gradebook_entries import read_gradebook
 from autograder.course.graded_attempts import CountedAttempt
 from autograder.course.late_penalty import penalize_late
 from autograder.course.settings import open_gradebook, read_settings
 from autograder.course.stale_release import refuse_stale_release
 from autograder.errors import KitError
+from autograder.platforms.mark import class_marks
+from autograder.reports.verdict_files import read_outlines
 from course.changing_course import Run, attn, nbgrader
 from course.term_course import (
     ANSWER,
@@ -49,6 +54,10 @@ class Shown:
     student_page: str
     class_page: str
     terminal: str
+    mail: str
+    handed_out: str
+    nbgrader_export: str
+    platform: str
 
 
 @pytest.fixture
@@ -85,14 +94,42 @@ def shown(course: Course, student: str, said: str) -> Shown:
     row_head = rf'<th scope="row"><a href="[^"]*"><bdi>{student}</bdi></a></th>'
     in_class = re.search(rf'{row_head}\s*<td class="points">([^<*]+)', whole)
     in_table = re.search(rf"^{student} .*?(\S+/[\d.]+)", said, re.MULTILINE)
-    assert on_page and in_class and in_table
+    out = (course.feedback(NAME, student) / f"{NAME}.html").read_text()
+    mail = (output / "feedback" / f"{student}.txt").read_text()
+    handed_out = re.search(r"<strong>(\S+) of (\S+) points</strong>", out)
+    in_mail = re.search(r"^(\S+) of (\S+) points", mail, re.MULTILINE)
+    assert on_page and in_class and in_table and in_mail and handed_out
     return Shown(
         entered,
         f"{row['points']}/{row['max_points']}",
         f"{on_page[1]}/{on_page[2]}",
         in_class[1],
         in_table[1],
+        f"{in_mail[1]}/{in_mail[2]}",
+        f"{handed_out[1]}/{handed_out[2]}",
+        exported_by_nbgrader(course, student),
+        exported(course, student, entered),
     )
+
+
+def exported_by_nbgrader(course: Course, student: str) -> str:
+    """The mark of a student in what `nbgrader export` writes."""
+    table = course.directory / "exported.csv"
+    app = ExportApp(coursedir=CourseDirectory(root=str(course.directory)))
+    with Gradebook(f"sqlite:///{course.directory / 'gradebook.db'}") as opened:
+        CleanCsv(parent=app, to=str(table)).export(opened)
+    with table.open(newline="") as file:
+        row = next(row for row in csv.DictReader(file) if row["student_id"] == student)
+    return f"{float(row['score']):g}/{float(row['max_score']):g}"
+
+
+def exported(course: Course, student: str, waiting: str) -> str:
+    """The mark of a student for a platform; `waiting` is what there is while a question is open."""
+    known = read_gradebook(course, NAME)
+    mark = class_marks(read_outlines(course.graded(NAME) / "verdicts"), known)[student]
+    if mark.points is None and known.entries[student].waiting:
+        return waiting
+    return f"{mark.points:g}/{mark.max_points:g}"
 
 
 def graded(course: Course) -> str:
@@ -120,7 +157,7 @@ def autograde(course: Course, code: int = 0) -> str:
 
 
 def same(mark: str) -> Shown:
-    return Shown(mark, mark, mark, mark, mark)
+    return Shown(*[mark] * len(fields(Shown)))
 
 
 def in_words(said: str) -> str:

@@ -1,0 +1,236 @@
+"""Names, more time, marks that are held back, questions and groups, with nbgrader itself."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.course.creation import Course
+from course.changing_course import Run, attn, nbgrader
+from course.term_course import LATE, RIGHT, WRONG, hand_in_of, term_course
+from support.released_course import NAME
+
+NAMES = {RIGHT: ("Ada", "Lovelace"), WRONG: ("Ben", "Okoro"), LATE: ("Cleo", "D'Or")}
+DUE = "2026-03-01 12:30:00 UTC"
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Course:
+    """A graded course with a list of students, in which one has handed in most of a day late."""
+    made = term_course(tmp_path / "course")
+    (made.submitted(NAME, LATE) / "timestamp.txt").write_text("2026-03-02 12:00:00 UTC")
+    with gradebook(made) as book:
+        for student, (first, last) in NAMES.items():
+            book.update_or_create_student(student, first_name=first, last_name=last)
+        book.update_or_create_student("dan", first_name="Dan", last_name="Absent")
+        book.update_or_create_assignment(NAME, duedate=DUE)
+    return made
+
+
+def gradebook(course: Course) -> Gradebook:
+    return Gradebook(f"sqlite:///{course.directory / 'gradebook.db'}")
+
+
+def of_course(course: Course, *words: str) -> Run:
+    return attn("course", *words, "--course", course.directory)
+
+
+def graded(course: Course) -> str:
+    run = attn("grade", course.directory)
+    assert run.code == 0, run.out
+    return " ".join(run.out.split())
+
+
+def row_of(course: Course, student: str) -> dict[str, str]:
+    with (course.graded(NAME) / "grades.csv").open(newline="") as file:
+        return next(row for row in csv.DictReader(file) if row["student"] == student)
+
+
+def page_of(course: Course, student: str, ending: str = "html") -> str:
+    return (course.graded(NAME) / "feedback" / f"{student}.{ending}").read_text(encoding="utf-8")
+
+
+def class_page(course: Course) -> str:
+    return page_of(course, "index")
+
+
+def needs_you(course: Course) -> list[dict[str, object]]:
+    listed = json.loads((course.graded(NAME) / "needs-you.json").read_text(encoding="utf-8"))
+    found: list[dict[str, object]] = listed["needs_you"]
+    return found
+
+
+def test_names_stand_beside_ids_and_what_was_graded_stands_on_the_page(course: Course) -> None:
+    said = graded(course)
+    assert f"{LATE} (Cleo D'Or)" in said
+    shown = class_page(course)
+    assert f"<bdi>{LATE} (Cleo D&#39;Or)</bdi></a></th>" in shown
+    assert f"{LATE}" in shown and "23 h 30 min late</small>" in shown
+    row = row_of(course, LATE)
+    assert row["name"] == "Cleo D'Or" and row["late"] == str(23 * 3600 + 1800)
+    assert row["handed_in"] == "2026-03-02 12:00 UTC" and row["file"].endswith(".ipynb")
+    assert row["by"].startswith("attention-kit ") and "Python 3" in row["by"]
+    for page in (page_of(course, LATE), page_of(course, LATE, "txt")):
+        assert "Feedback for" in page and "Cleo D" in page and row["graded"] in page
+        assert "2026-03-02 12:00 UTC, 23 h 30 min late" in page and "2026-03-01 12:30 UTC" in page
+        assert row["file"] in page and row["by"] in page
+    code = re.search(r'<details id="code">.*?<pre[^>]*>(.*?)</pre>', page_of(course, LATE), re.S)
+    assert code and "def softmax" in code[1] and "&#34;&#34;&#34;" in code[1]
+    again = nbgrader("generate_feedback", NAME, "--force", folder=course.directory)
+    assert again.code == 0, again.out
+    delivered = course.feedback(NAME, LATE) / f"{NAME}.html"
+    assert delivered.read_text(encoding="utf-8") == page_of(course, LATE)
+    assert code[0] in page_of(course, LATE)
+
+
+def test_an_extension_is_nbgraders_own_and_late_days_follow_it_everywhere(course: Course) -> None:
+    graded(course)
+    assert row_of(course, LATE)["points"] == "0"  # as this course is configured
+    run = of_course(course, "extend", LATE, NAME, "--until", "2026-03-02")
+    assert run.code == 0 and f"{LATE} has time until 2026-03-02 23:59 UTC" in run.out
+    graded(course)
+    row = row_of(course, LATE)
+    assert (row["points"], row["late"]) == ("22", "0")
+    assert "2026-03-02 23:59 UTC, extended for you" in page_of(course, LATE)
+    with gradebook(course) as book:
+        submission = book.find_submission(NAME, LATE)
+        assert submission.total_seconds_late == 0 and submission.late_submission_penalty == 0
+    assert of_course(course, "extend", LATE, "--remove").code == 0
+    assert of_course(course, "extend").out.strip() == ""
+    graded(course)
+    assert row_of(course, LATE)["points"] == "0"
+
+
+def test_who_has_more_time_and_has_handed_in_nothing_is_still_told_as_such(course: Course) -> None:
+    for _ in range(2):
+        assert of_course(course, "extend", "dan", "--until", "2026-04-01 10:00 UTC").code == 0
+        said = graded(course)
+        assert "dan (Dan Absent): enrolled, and there is no" in said
+    assert "dan: no mark." in exported_to_lti(course)[0].out
+    assert of_course(course, "extend", "dan", "--remove").code == 0
+    with gradebook(course) as book:
+        assert {each.student_id for each in book.assignment_submissions(NAME)} == {*NAMES}
+
+
+def exported_to_lti(course: Course) -> tuple[Run, str]:
+    """Export the marks; return how that ended, and the file."""
+    roster, scores = course.directory / "platform.csv", course.directory / "scores.json"
+    rows = (f"{each},{each}@lti\n" for each in (*NAMES, "dan"))
+    roster.write_text("student_id,lti_user_id\n" + "".join(rows))
+    run = attn("export", "lti", course.directory, "--roster", roster, "--to", scores)
+    return run, scores.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("nobody", "--until", "2026-04-01"), "nobody is not in the gradebook's list"),
+        ((LATE, "--until", "2026-02-01"), "is not after the deadline"),
+        ((LATE, "--until", "soon"), "'soon' is not a time"),
+        ((LATE,), "add either --until or --remove"),
+    ],
+)
+def test_an_extension_that_makes_no_sense_is_refused(
+    course: Course, words: tuple[str, ...], told: str
+) -> None:
+    run = of_course(course, "extend", *words)
+    assert run.code != 0 and told in run.out
+
+
+def test_a_mark_that_is_held_back_goes_nowhere_until_it_is_given_out(course: Course) -> None:
+    graded(course)
+    delivered = course.feedback(NAME, WRONG) / f"{NAME}.html"
+    assert delivered.is_file()
+    run = of_course(course, "hold", WRONG, NAME, "--because", "we talk first")
+    assert run.code == 0 and f"{WRONG}: we talk first" in run.out
+    assert not list(delivered.parent.glob("*.html"))
+    row = row_of(course, WRONG)
+    assert (row["points"], row["automatic_points"]) == ("", "") and "we talk first" in row["reason"]
+    assert "Held back: we talk first" in class_page(course)
+    (held,) = (each for each in needs_you(course) if each["kind"] == "held")
+    assert held["students"] == [WRONG]
+    run, scores = exported_to_lti(course)
+    assert run.code == 1 and f"{WRONG}@lti" not in scores and f"{RIGHT}@lti" in scores
+    for command in (("generate_feedback", NAME, "--force"), ("export",)):
+        run = nbgrader(*command, folder=course.directory)
+        assert run.code == 0, run.out
+    assert not list(delivered.parent.glob("*.html"))
+    with (course.directory / "grades.csv").open(newline="") as file:
+        exported = {each["student_id"]: each for each in csv.DictReader(file)}
+    assert exported[WRONG]["score"] == exported[WRONG]["raw_score"] == ""
+    assert float(exported[RIGHT]["score"]) == 22
+
+    assert of_course(course, "hold", WRONG, NAME, "--release").code == 0
+    assert delivered.is_file() and row_of(course, WRONG)["points"] == "20"
+    assert "Held back" not in delivered.read_text(encoding="utf-8")
+    assert of_course(course, "hold").out.strip() == ""
+
+
+def test_a_question_about_a_mark_is_listed_answered_and_its_end_is_on_the_page(
+    course: Course,
+) -> None:
+    request = course.submitted(NAME, WRONG) / "regrade-request.txt"
+    request.write_bytes(b"Why is <b>step 5</b> wrong?\x1b[31m" + b"\xff" + b"x" * 10_000)
+    said = graded(course)
+    assert f"{WRONG} (Ben Okoro): asks about the mark: Why is <b>step 5</b> wrong?" in said
+    page = page_of(course, WRONG)
+    assert "Why is &lt;b&gt;step 5" in page and "has not answered yet" in page
+    (asked,) = (each for each in needs_you(course) if each["kind"] == "question")
+    assert asked["students"] == [WRONG] and "--answer" in str(asked["cure"])
+
+    request.unlink()  # a new hand-in takes its place
+    run = of_course(course, "question", WRONG, NAME, "--answer", "The scale is missing.")
+    assert run.code == 0, run.out
+    for shown in (page_of(course, WRONG), page_of(course, WRONG, "txt")):
+        assert "The scale is missing." in shown and "Why is" in shown
+    delivered = course.feedback(NAME, WRONG) / f"{NAME}.html"
+    assert "The scale is missing" in delivered.read_text(encoding="utf-8")
+    assert not [each for each in needs_you(course) if each["kind"] == "question"]
+    assert ", answered on 20" in of_course(course, "question").out
+
+
+def test_the_hand_in_of_one_counts_for_the_group_and_two_are_said_aloud(course: Course) -> None:
+    shutil.rmtree(course.submitted(NAME, RIGHT))
+    (course.directory / "groups.csv").write_text(
+        f"student_id,group\n{RIGHT},red\n{WRONG},red\ndan,red\n{LATE},blue\n"
+    )
+    said = graded(course)
+    assert row_of(course, RIGHT)["points"] == row_of(course, WRONG)["points"] == "20"
+    assert row_of(course, "dan")["points"] == "20" and row_of(course, "dan")["group"] == "red"
+    assert "same code" not in said
+    with gradebook(course) as book:
+        assert book.find_submission(NAME, "dan").score == 20
+    assert "<dt>Group</dt><dd>red</dd>" in page_of(course, "dan")
+    hand_in_of(course, RIGHT)
+    said = graded(course)
+    assert f"several hand-ins of group red: that of {WRONG} counts for all" in said
+    assert row_of(course, RIGHT)["points"] == "20"
+    of_course(course, "extend", RIGHT, NAME, "--until", "2026-04-01")
+    assert of_course(course, "extend", NAME).code != 0
+    assert of_course(course, "extend").out.count("has time until 2026-04-01") == 3
+
+
+@pytest.mark.slow  # of nbgrader's own commands
+def test_nbgrader_autograde_goes_by_extensions_and_groups_too(course: Course) -> None:
+    (course.directory / "groups.csv").write_text(f"id;group\n{LATE};blue\ndan;blue\n")
+    assert of_course(course, "extend", LATE, "--until", "2026-03-02").code == 0
+    assert nbgrader("autograde", NAME, "--force", folder=course.directory).code == 0
+    assert attn("report", course.directory).code == 0
+    assert row_of(course, LATE)["points"] == row_of(course, "dan")["points"] == "22"
+    assert (course.autograded(NAME, "dan") / f"{NAME}.ipynb").is_file()
+
+
+def test_a_page_to_project_names_nobody(course: Course) -> None:
+    graded(course)
+    assert attn("report", course.directory, "--anonymous").code == 0
+    page = (course.graded(NAME) / "projected" / "index.html").read_text(encoding="utf-8")
+    words = [*NAMES, *(word for name in NAMES.values() for word in name), "Absent"]
+    assert [word for word in words if word in page] == []
+    assert "<bdi>student 1</bdi>" in page and "student 3" in page and "22/25" in page
+    assert "it names nobody" in page and "html" not in "".join(re.findall('href="([^"]*)"', page))
