@@ -75,13 +75,13 @@ def mark_distribution(
     shares = [(points / most, student) for points, most, student in marks if most > 0]
     tenths = Counter(min(TENTHS, int(TENTHS * share + _ROUNDING)) for share, _ in shares)
     above = any(share > 1 + _ROUNDING for share, _ in shares)
-    points = [each for each, _, _ in marks]
+    all_points = [points for points, _, _ in marks]
     return MarkDistribution(
         graded=len(marks),
         not_graded=len(verdicts) - len(marks),
         full=sum(points >= most for points, most, _ in marks),
-        median=statistics.median(points),
-        middle=_middle_half(points),
+        median=statistics.median(all_points),
+        middle=_middle_half(all_points),
         of=marks[0][1] if len({most for _, most, _ in marks}) == 1 else None,
         low=tuple(student for share, student in sorted(shares) if share < 0.5 - _ROUNDING),
         ranges=tuple(MarkRange(_words(each, above), tenths[each]) for each in range(TENTHS + 1)),

@@ -14,6 +14,7 @@ from autograder.model.verdict import ChainVerdict, Finding, LayerVerdict, Outcom
 from autograder.reports.chain_breaks import chain_breaks, chain_place
 from autograder.reports.class_page import MOST_ROWS, ClassContext, class_page, write_class_page
 from autograder.reports.class_rows import KINDS
+from autograder.reports.course_page import ROWS, write_course_page
 from autograder.reports.follow_up import FollowUp
 from autograder.reports.gradebook_entry import NO_ENTRIES, EnteredCell, GradebookEntry
 from autograder.reports.mark_distribution import mark_distribution
@@ -320,3 +321,46 @@ def test_similar_code_is_shown_side_by_side_with_what_it_is_not() -> None:
     assert "The code of 2 students could not be compared." in section
     assert "cleo" not in section
     assert 'id="similar"' not in class_page(EXERCISE, verdicts)
+
+
+# --- each student over all exercises
+
+
+def course_rows(page: Path) -> list[list[str]]:
+    """What a reader hears of each row of the course's page."""
+    body = page.read_text(encoding="utf-8").partition("<tbody>")[2].partition("</tbody>")[0]
+    rows = (re.findall(r"<t[hd].*?</t[hd]>", row, re.DOTALL) for row in body.split("</tr>"))
+    unseen = r'<span class="\w" aria-hidden="true">.*?</span>'
+    return [[re.sub(rf"{unseen}|<.*?>", "", each) for each in row] for row in rows if row]
+
+
+def test_a_student_is_one_row_over_all_exercises_of_a_course(tmp_path: Path) -> None:
+    other = replace(EXERCISE, name="other", title="The other", difficulty=EXERCISE.difficulty + 1)
+    second = replace(verdict("ada", softmax=BLANK), exercise="other")
+    for exercise, roll in ((EXERCISE, [verdict("ben"), verdict("ada")]), (other, [second])):
+        page = write_course_page(tmp_path / exercise.name, exercise, roll, NO_ENTRIES)
+    assert page == tmp_path / "index.html"
+    assert course_rows(page) == [
+        ["ada", "22/22", "11 right", "20/22", "1 not written, 10 right", "42/44"],
+        ["ben", "22/22", "11 right", "–", "nothing graded", "22/22"],
+    ]
+    text = page.read_text(encoding="utf-8")
+    assert '<a href="other/feedback/ada.html">20/22</a>' in text
+    assert text.index(EXERCISE.title) < text.index("The other")
+    assert "<script" not in text and text.count("<caption") == 1
+
+
+def test_marks_on_the_page_of_a_course_are_those_of_the_gradebook(tmp_path: Path) -> None:
+    cell = EnteredCell("softmax", "softmax", 22.0, automatic=22.0, by_hand=15.0)
+    entries = {"ada": GradebookEntry("ada", (cell,))}
+    page = write_course_page(tmp_path / "x", EXERCISE, [verdict("ada")], entries)
+    assert course_rows(page) == [["ada", "15/22*", "11 right", "15/22"]]
+
+
+def test_a_damaged_file_of_one_exercise_is_named_and_the_rest_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    for damaged in ("", "[]", "{}", '{"format_version": 1, "title": "x", "difficulty": "y"}'):
+        (tmp_path / "gone" / ROWS).write_text(damaged, encoding="utf-8")
+        page = write_course_page(tmp_path / "x", EXERCISE, [verdict("ada")], NO_ENTRIES)
+        assert "What is known about gone cannot be read: grade it again." in page.read_text()
+        assert [row[0] for row in course_rows(page)] == ["ada"]
