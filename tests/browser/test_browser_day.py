@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from browser.notebook_page import NotebookPage
-from support.classroom import COURSE, Classroom
+from support.classroom import COURSE, Classroom, open_classroom
 from support.lab import Lab, start_lab
 from support.learner_workspace import NAME, RIGHT_SOFTMAX, WRONG_SOFTMAX
 from support.reference_steps import reference_steps
