@@ -16,6 +16,7 @@ from autograder.cli.found_class import ClassRecords
 from autograder.cli.similar_code import find_similar_code
 from autograder.cli.student_files import StudentFiles, write_student_files
 from autograder.grading.class_task import ClassTask
+from autograder.grading.graded_folder import is_course
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.judged_class import JudgedClass
 from autograder.model.sanitize import terminal_line
@@ -23,6 +24,7 @@ from autograder.model.verdict import Verdict
 from autograder.platforms.class_list import read_class_list
 from autograder.reports.class_page import ClassContext, write_class_page, write_projected_page
 from autograder.reports.class_summary import class_summary
+from autograder.reports.course_page import COURSE_PAGE, write_course_page
 from autograder.reports.drafts import write_drafts
 from autograder.reports.feedback import environment
 from autograder.reports.follow_up import write_follow_ups
@@ -93,6 +95,7 @@ def write_results(
         paragraphs,
         similar,
         gradebook.records,
+        course_page=f"../../{COURSE_PAGE}" if _is_in_its_course(task) else "",
     )
     written = _report(
         task, outlines, context, Console(file=io.StringIO()) if anonymous else console
@@ -132,6 +135,10 @@ def _listed_names(task: ClassTask) -> Mapping[str, str]:
     return {}
 
 
+def _is_in_its_course(task: ClassTask) -> bool:
+    return is_course(task.graded) and not task.output_named
+
+
 def _undelivered(verdict: Verdict, files: StudentFiles) -> bool:
     return not verdict.infrastructure and verdict.student not in files.delivered
 
@@ -148,6 +155,8 @@ def _report(
     write_drafts(output, context.mistakes, context.paragraphs)
     # The students' pages exist by now, to which the class page has links.
     write_class_page(output / "feedback", exercise, verdicts, context)
+    if context.course_page:
+        write_course_page(output, exercise, verdicts, entries, records)
     write_grades(output / "grades.csv", exercise, verdicts, entries, records)
     write_follow_ups(output / "needs-you.json", exercise.name, follow_ups)
     if len(verdicts) <= MOST_PRINTED:

@@ -37,11 +37,13 @@ _NEEDS = re.compile(r"it needs Python (\d+\.\d+)")
 class _HandIn:
     """What is told of the files that a student handed in.
 
-    `script` says whether a `.py` counts, `beside` whether a notebook was read as well. `asked` is
-    what the release had that a notebook comes from.
+    `file` is the one that counts, or else all that was handed in. `script` says whether a `.py`
+    counts, `beside` whether a notebook was read as well. `asked` is what the release had that a
+    notebook comes from.
     """
 
     student: str
+    file: str
     remarks: tuple[str, ...]
     script: bool
     beside: bool
@@ -51,7 +53,8 @@ class _HandIn:
     def of(cls, read: Submission) -> _HandIn:
         script = not read.rejected and not is_notebook(read.path)
         beside = script and any(is_notebook(path) for path, _ in read.digests)
-        return cls(read.student, read.remarks, script, beside, read.asked)
+        file = read.folder or read.path if read.rejected else read.path
+        return cls(read.student, str(file), read.remarks, script, beside, read.asked)
 
     def lacks(self, cell: EnteredCell) -> bool:
         """Whether the student's release did not have what this cell gives points for."""
@@ -76,9 +79,14 @@ def find_follow_ups(
     names = shown_names(everybody, gradebook.records)
     # One at a time: of a large class, nobody holds what was handed in.
     hand_ins = tuple(map(_HandIn.of, submissions))
-    found = _found(exercise, verdicts, hand_ins, gradebook, groups)
+    files = {each.student: each.file for each in hand_ins}
     return tuple(
-        replace(each, names=tuple(names[student] for student in each.students)) for each in found
+        replace(
+            each,
+            names=tuple(names[student] for student in each.students),
+            files={who: files[who] for who in each.students if who in files},
+        )
+        for each in _found(exercise, verdicts, hand_ins, gradebook, groups)
     )
 
 

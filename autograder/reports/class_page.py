@@ -1,30 +1,38 @@
 """The instructor's page on a class: a heat map of students and steps, and what they misunderstood.
 
-It is one file without anything from outside. Its one script searches, sorts and filters; without
-it, the page is complete. Of a very large class, it is several files: a browser shows some thousand
+What is asked first stands first: the marks in numbers, and the table of students and steps. It is
+one file without anything from outside. Its one script searches, sorts and filters; without it, the
+page is complete. Of a very large class, it is several files: a browser shows some thousand
 rows at once, and not a hundred thousand.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import SystemRandom
 from typing import Any
+from urllib.parse import quote
 
 from markupsafe import Markup
 
 from autograder.model.exercise import Exercise
 from autograder.model.files import write_whole
-from autograder.model.symbols import KEY, count
+from autograder.model.symbols import KEY, count, number
 from autograder.model.verdict import Verdict
 from autograder.reports.chain_breaks import chain_breaks
 from autograder.reports.class_rows import KINDS, UNNAMED, class_rows
-from autograder.reports.class_summary import class_facts
+from autograder.reports.class_summary import most_missed, whole_layers
 from autograder.reports.feedback import environment
 from autograder.reports.follow_up import FollowUp
-from autograder.reports.gradebook_entry import NO_ENTRIES, GradebookEntries, changed_marks
+from autograder.reports.gradebook_entry import (
+    NO_ENTRIES,
+    GradebookEntries,
+    changed_marks,
+    points_of,
+)
 from autograder.reports.levels import level_words, unprotected_words
 from autograder.reports.mark_distribution import mark_distribution
 from autograder.reports.misunderstandings import Misunderstanding, step_counts
@@ -37,6 +45,7 @@ from autograder.reports.student_record import NO_RECORDS, StudentRecords
 
 MOST_ROWS = 5_000
 MOST_LINKS = 2_000  # in long lists: more are a megabyte, and those in the table are enough
+MOST_LOW = 200  # names of who is far behind: the table sorts the rest
 FIRST = "index.html"
 
 
@@ -66,8 +75,8 @@ class ClassContext:
 
     The gradebook's `entries`, what needs the instructor, each of the class's
     `misunderstandings` with an example of its code ("" where there is none), what the instructor
-    wrote about them, hand-ins with similar code, what is known of students, and whether the page
-    is `anonymous`.
+    wrote about them, hand-ins with similar code, what is known of students, whether the page is
+    `anonymous`, and a link to all exercises of the course.
     """
 
     entries: GradebookEntries = field(default_factory=lambda: NO_ENTRIES)
@@ -77,6 +86,7 @@ class ClassContext:
     similar: SimilarCode = NOTHING_SIMILAR
     records: StudentRecords = field(default_factory=lambda: NO_RECORDS)
     anonymous: bool = False
+    course_page: str = ""
 
 
 NOTHING_ELSE = ClassContext()
@@ -97,7 +107,7 @@ def write_class_page(
     parts = parts_of(len(roll))
     # The first comes last, when the files that it links to exist.
     for part in reversed(parts):
-        write_whole(folder / part.file, _page(exercise, roll, shown, part, context))
+        write_whole(folder / part.file, _page(exercise, roll, shown, part, context, folder))
     known = {part.file for part in parts}
     for old in folder.glob("index~*.html"):
         if old.name not in known and old.stem.removeprefix("index~").isdecimal():
@@ -159,6 +169,7 @@ def _page(
     shown: Mapping[str, ShownStudent],
     part: ClassPart,
     context: ClassContext,
+    folder: Path | None = None,
 ) -> str:
     rows = roll[part.first - 1 : part.last]
     mistakes = [mistake for mistake, _ in context.mistakes]
@@ -168,7 +179,10 @@ def _page(
         .render(
             exercise=exercise,
             students=count(len(roll), "student"),
-            whole=_whole_class(exercise, roll, shown, context) if part.file == FIRST else None,
+            whole=_whole_class(exercise, roll, shown, context, folder)
+            if part.file == FIRST
+            else None,
+            course_page=context.course_page,
             parts=parts_of(len(roll)),
             shown=part,
             rows=class_rows(exercise, rows, shown, context.entries, mistakes, context.records),
@@ -193,15 +207,26 @@ def _whole_class(
     roll: Sequence[Verdict],
     shown: Mapping[str, ShownStudent],
     context: ClassContext,
+    folder: Path | None,
 ) -> dict[str, Any]:
     """Return what only the first part of the page shows."""
     told = {each.mistake: each.text for each in context.paragraphs}
     called = [mistake_name(each) for each, _ in context.mistakes]
     titles = {step.name: step.title for step in exercise.steps}
+    marks = mark_distribution(roll, context.entries)
+    points = {each.student: points_of(each, context.entries) or 0.0 for each in roll}
     return {
-        "facts": class_facts(exercise, roll, context.entries),
-        "follow_ups": context.follow_ups,
-        "marks": mark_distribution(roll, context.entries),
+        "waiting": len(context.follow_ups),
+        "follow_ups": [
+            (same[0], [(each.who, _people(each, shown, folder)) for each in same])
+            for same in _of_one_reason(context.follow_ups)
+        ],
+        "marks": marks,
+        "low": [(shown[student], number(points[student])) for student in marks.low[:MOST_LOW]]
+        if marks
+        else [],
+        "missed": tuple(most_missed(exercise, roll)),
+        "whole_layers": tuple(whole_layers(roll)),
         "signs": _signs(exercise, roll),
         "counts": step_counts(exercise, roll),
         "similar": context.similar.sentences,
@@ -216,6 +241,36 @@ def _whole_class(
             for (each, code), name in zip(context.mistakes, called)
         ],
     }
+
+
+def _of_one_reason(follow_ups: Sequence[FollowUp]) -> list[list[FollowUp]]:
+    """Return what waits, together where only the students differ."""
+    found: dict[tuple[str, str, bool], list[FollowUp]] = {}
+    for each in follow_ups:
+        found.setdefault((each.reason, each.cure, each.not_graded), []).append(each)
+    return list(found.values())
+
+
+def _people(
+    follow_up: FollowUp, shown: Mapping[str, ShownStudent], folder: Path | None
+) -> list[tuple[str, str, str]]:
+    """Return the name of each student, with links to the page and to the hand-in, "" for none."""
+    people = zip(follow_up.students, follow_up.shown_names, strict=True)
+    return [
+        (
+            name,
+            shown[student].page if student in shown and follow_up.kind != "no_page" else "",
+            _link(follow_up.files.get(student), folder),
+        )
+        for student, name in people
+    ]
+
+
+def _link(file: str | None, folder: Path | None) -> str:
+    """Return a link from a page in `folder` to a file."""
+    if file is None or folder is None:
+        return ""
+    return quote(os.fsencode(os.path.relpath(file, folder)))
 
 
 def _signs(exercise: Exercise, roll: Sequence[Verdict]) -> list[str]:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import statistics
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from autograder.model.exercise import Exercise
 from autograder.model.sanitize import clean_line
-from autograder.model.symbols import count, number
+from autograder.model.symbols import count
 from autograder.model.verdict import NOT_JUDGED, Outcome, Verdict
 from autograder.reports.advice import own_layer, unwritten
 from autograder.reports.gradebook_entry import (
     NO_ENTRIES,
     GradebookEntries,
     changes_of,
-    max_points_of,
     points_of,
 )
+from autograder.reports.mark_distribution import mark_distribution
 from autograder.reports.misunderstandings import misunderstandings
 from autograder.reports.roll import class_roll
 
@@ -25,22 +25,13 @@ from autograder.reports.roll import class_roll
 def class_summary(
     exercise: Exercise, verdicts: Sequence[Verdict], entries: GradebookEntries = NO_ENTRIES
 ) -> tuple[str, ...]:
-    """Return `class_facts`, then each misconception with its number of students.
-
-    The most frequent comes first. Raise `KitError` when a verdict is not about this exercise.
-    """
-    return (*class_facts(exercise, verdicts, entries), *_misconceptions(exercise, verdicts))
-
-
-def class_facts(
-    exercise: Exercise, verdicts: Sequence[Verdict], entries: GradebookEntries = NO_ENTRIES
-) -> tuple[str, ...]:
     """Return sentences about the class. Points are the gradebook's, where it has `entries`.
 
     They give, in this order: the number of students and the median of the points; whose points are
     not the automatic ones; who is not graded; how many wrote a right layer without all of its
-    steps; the step that most got wrong, and the one that most did not write. Raise `KitError` when
-    a verdict is not about this exercise.
+    steps; the step that most got wrong, and the one that most did not write; and each misconception
+    with its number of students, the most frequent first. Raise `KitError` when a verdict is not
+    about this exercise.
     """
     roll = class_roll(exercise, verdicts)
     if not roll:
@@ -48,27 +39,22 @@ def class_facts(
     return (
         *_points(roll, entries),
         *_not_judged(roll),
-        *_whole_layers(roll),
-        *_missed(exercise, roll),
+        *whole_layers(roll),
+        *(f"{each.words}: {each.step}." for each in most_missed(exercise, roll)),
+        *_misconceptions(exercise, roll),
     )
 
 
 def _points(roll: Sequence[Verdict], entries: GradebookEntries) -> Iterator[str]:
-    graded = [
-        (points, max_points_of(verdict, entries))
-        for verdict in roll
-        if (points := points_of(verdict, entries)) is not None
-    ]
-    if graded and not any(most for _, most in graded):
-        yield f"{count(len(graded), 'student')} graded; the exercise gives no points."
-    elif graded:
-        full = sum(points >= most for points, most in graded)
-        alike = len({most for _, most in graded}) == 1  # else the points are of different sums
-        of = f" of {number(graded[0][1])}" if alike else ""
+    graded = sum(points_of(verdict, entries) is not None for verdict in roll)
+    marks = mark_distribution(roll, entries)
+    if marks:
         yield (
-            f"{count(len(graded), 'student')} graded, {full} with full points; the median is "
-            f"{number(statistics.median(points for points, _ in graded))}{of} points."
+            f"{count(graded, 'student')} graded, {marks.full} with full points; the median is "
+            f"{marks.median_words} points."
         )
+    elif graded:
+        yield f"{count(graded, 'student')} graded; the exercise gives no points."
     changed = sum(bool(changes_of(verdict, entries)) for verdict in roll)
     if changed:
         yield f"Other points in the gradebook than the automatic ones: {count(changed, 'student')}."
@@ -88,7 +74,8 @@ def _names(verdicts: Sequence[Verdict]) -> str:
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
-def _whole_layers(roll: Sequence[Verdict]) -> Iterator[str]:
+def whole_layers(roll: Sequence[Verdict]) -> Iterator[str]:
+    """Yield a sentence about who wrote a right layer without all of its steps, if anybody did."""
     whole = [verdict for verdict in roll if own_layer(verdict) and unwritten(verdict)]
     if whole:
         earned = sum(any(step.by_layer for step in verdict.steps) for verdict in whole)
@@ -99,7 +86,22 @@ def _whole_layers(roll: Sequence[Verdict]) -> Iterator[str]:
         )
 
 
-def _missed(exercise: Exercise, roll: Sequence[Verdict]) -> Iterator[str]:
+@dataclass(frozen=True)
+class MissedStep:
+    """The step that most students missed in one way, in `words`: its place from 1, and how many."""
+
+    words: str
+    place: int
+    name: str
+    students: int
+
+    @property
+    def step(self) -> str:
+        """It in words: "step 4, softmax, by 3 students"."""
+        return f"step {self.place}, {self.name}, by {count(self.students, 'student')}"
+
+
+def most_missed(exercise: Exercise, roll: Sequence[Verdict]) -> Iterator[MissedStep]:
     """Tell apart what was tried and is wrong, and what most have not reached."""
     wrong: Counter[str] = Counter()
     blank: Counter[str] = Counter()
@@ -112,8 +114,7 @@ def _missed(exercise: Exercise, roll: Sequence[Verdict]) -> Iterator[str]:
             # In a tie, name the earliest step: the later ones may follow from it.
             order = [step.name for step in exercise.steps]
             name = max(order, key=lambda step: counted[step])
-            where = f"step {order.index(name) + 1}, {name}"
-            yield f"{words}: {where}, by {count(counted[name], 'student')}."
+            yield MissedStep(words, order.index(name) + 1, name, counted[name])
 
 
 def _misconceptions(exercise: Exercise, verdicts: Sequence[Verdict]) -> Iterator[str]:

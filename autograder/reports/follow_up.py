@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from autograder.model.files import write_whole
 from autograder.model.sanitize import clean_line
@@ -15,6 +14,7 @@ from autograder.model.symbols import count
 FORMAT_VERSION = 1
 LONGEST_NAME = 40
 MOST_NAMES = 5
+_TOLD = ("kind", "students", "reason", "cure", "not_graded")  # to programs
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,8 @@ class FollowUp:
     """One thing that waits for the instructor.
 
     `kind` is one word for programs, `reason` and `cure` are sentences; `cure` says what settles it.
-    With `not_graded`, the students have no mark until then.
+    With `not_graded`, the students have no mark until then. `names` are those of the students as
+    they are shown, and `files` what they handed in, where that is known.
     """
 
     kind: str
@@ -30,7 +31,8 @@ class FollowUp:
     reason: str
     cure: str
     not_graded: bool = False
-    names: tuple[str, ...] = ()  # of the students, as they are shown, where they are known
+    names: tuple[str, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def shown_names(self) -> tuple[str, ...]:
@@ -56,17 +58,13 @@ class FollowUp:
 def write_follow_ups(path: Path, exercise: str, follow_ups: Sequence[FollowUp]) -> Path:
     """Write the list to `path` as JSON, for programs; return `path`.
 
-    It is an object with format_version, exercise, and needs_you: a list of objects with the fields
-    of a `FollowUp`. Names are as they were handed in.
+    It is an object with format_version, exercise, and needs_you: a list of objects with what is
+    `_TOLD` of a `FollowUp`. Names are as they were handed in.
     """
     facts = {
         "format_version": FORMAT_VERSION,
         "exercise": exercise,
-        "needs_you": [asdict(each, dict_factory=_without_names) for each in follow_ups],
+        "needs_you": [{name: getattr(each, name) for name in _TOLD} for each in follow_ups],
     }
     write_whole(path, json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
     return path
-
-
-def _without_names(items: list[tuple[str, Any]]) -> dict[str, Any]:
-    return {name: value for name, value in items if name != "names"}

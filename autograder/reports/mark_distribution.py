@@ -1,15 +1,18 @@
-"""How the marks of a class are spread: how many students have which share of the points."""
+"""How the marks of a class are spread: the middle, who is far below it, and in which shares."""
 
 from __future__ import annotations
 
+import statistics
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from autograder.model.symbols import number
 from autograder.model.verdict import Verdict
 from autograder.reports.gradebook_entry import GradebookEntries, max_points_of, points_of
 
 TENTHS = 10
+_ROUNDING = 1e-9  # sums of thirds of points fall short of a whole number by less than this
 
 
 @dataclass(frozen=True)
@@ -22,15 +25,37 @@ class MarkRange:
 
 @dataclass(frozen=True)
 class MarkDistribution:
-    """The ranges from the lowest to the highest, and how many students have no mark yet."""
+    """The marks of a class in numbers, all in points.
 
-    ranges: tuple[MarkRange, ...]
+    `of` are the most points, None where students have different ones. Half of the class lies
+    between the two numbers of `middle`. `low` are the ids of who has less than half of the points,
+    the lowest first. `ranges` go from the lowest to the highest.
+    """
+
+    graded: int
     not_graded: int
+    full: int
+    median: float
+    middle: tuple[float, float]
+    of: float | None
+    low: tuple[str, ...]
+    ranges: tuple[MarkRange, ...]
 
     @property
     def most(self) -> int:
         """The number of students in the fullest range, at least 1."""
         return max(1, *(each.students for each in self.ranges))
+
+    @property
+    def median_words(self) -> str:
+        """The median as "20 of 22"."""
+        return number(self.median) + ("" if self.of is None else f" of {number(self.of)}")
+
+    @property
+    def middle_words(self) -> str:
+        """The marks between which half of the class lies, as "13 to 22"."""
+        low, high = map(number, self.middle)
+        return low if low == high else f"{low} to {high}"
 
 
 def mark_distribution(
@@ -40,20 +65,34 @@ def mark_distribution(
 
     It is None where nobody could earn a point.
     """
-    tenths: Counter[int] = Counter()
-    not_graded, above = 0, False
-    for verdict in verdicts:
-        points, most = points_of(verdict, entries), max_points_of(verdict, entries)
-        if points is None:
-            not_graded += 1
-        elif most > 0:
-            # Sums of thirds of points fall short of a whole tenth by less than this.
-            tenths[min(TENTHS, int(TENTHS * points / most + 1e-9))] += 1
-            above = above or points > most + 1e-9
-    if not tenths:
+    marks = [
+        (points, max_points_of(verdict, entries), verdict.student)
+        for verdict in verdicts
+        if (points := points_of(verdict, entries)) is not None
+    ]
+    if not any(most > 0 for _, most, _ in marks):
         return None
-    ranges = (MarkRange(_words(tenth, above), tenths[tenth]) for tenth in range(TENTHS + 1))
-    return MarkDistribution(tuple(ranges), not_graded)
+    shares = [(points / most, student) for points, most, student in marks if most > 0]
+    tenths = Counter(min(TENTHS, int(TENTHS * share + _ROUNDING)) for share, _ in shares)
+    above = any(share > 1 + _ROUNDING for share, _ in shares)
+    all_points = [points for points, _, _ in marks]
+    return MarkDistribution(
+        graded=len(marks),
+        not_graded=len(verdicts) - len(marks),
+        full=sum(points >= most for points, most, _ in marks),
+        median=statistics.median(all_points),
+        middle=_middle_half(all_points),
+        of=marks[0][1] if len({most for _, most, _ in marks}) == 1 else None,
+        low=tuple(student for share, student in sorted(shares) if share < 0.5 - _ROUNDING),
+        ranges=tuple(MarkRange(_words(each, above), tenths[each]) for each in range(TENTHS + 1)),
+    )
+
+
+def _middle_half(points: Sequence[float]) -> tuple[float, float]:
+    if len(points) == 1:
+        return points[0], points[0]
+    low, _, high = statistics.quantiles(points, n=4, method="inclusive")
+    return low, high
 
 
 def _words(tenth: int, above: bool) -> str:

@@ -1,15 +1,20 @@
-"""A student's and an instructor's day, from the assignment list to the grade, in a browser."""
+"""A student's and an instructor's day, from the assignment list to the grade, in a browser.
+
+The second is an instructor's week: a question of their own, and every button of formgrader.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from browser.notebook_page import NotebookPage
-from support.classroom import COURSE, Classroom
+from support.classroom import COURSE, Classroom, open_classroom
 from support.lab import Lab, start_lab
 from support.learner_workspace import NAME, RIGHT_SOFTMAX, WRONG_SOFTMAX
 from support.reference_steps import reference_steps
@@ -109,3 +114,99 @@ def test_a_student_works_and_hands_in_and_both_read_the_grade(
     page.get_by_role("link", name=NAME, exact=True).click()
     page.get_by_role("link", name="Submission #1").click()
     expect(page.locator("body")).to_contain_text("check(softmax)")
+
+
+QUESTION, ID, WHY = "Why is there a mask?", "why_a_mask", "So that no token sees the future."
+
+
+def ask_in_create_assignment(page: Page, lab: Lab, course: Path) -> None:
+    """Add a question that is graded by hand at the end, as docs/instructors.md says."""
+    notebook = NotebookPage(page, lab, course, f"source/{NOTEBOOK}")
+    page.locator(".jp-Notebook .jp-Cell").last.click()
+    for key in ("Escape", "b", "m", "Enter"):
+        page.keyboard.press(key)
+    page.keyboard.insert_text(QUESTION)
+    page.keyboard.press("Escape")
+    page.locator(".jp-SideBar .lm-TabBar-tab[title*='Create Assignment']").click()
+    cell = page.locator(".nbgrader-CellWidget.nbgrader-mod-active")
+    cell.get_by_label("Type:").select_option(label="Manually graded answer")
+    cell.get_by_label("ID:").fill(ID)
+    cell.get_by_label("Points:").fill("3")
+    cell.get_by_label("Points:").press("Tab")
+    notebook.page.locator(".jp-Notebook .jp-Cell").last.click()
+    notebook.save()
+
+
+def press(page: Page, sign: str) -> None:
+    """Press one of formgrader's signs in the only row; close what says that it is done."""
+    page.locator(f"tbody a:has(.glyphicon-{sign})").click()
+    done = page.locator("#success-modal")
+    expect(done).to_be_visible()
+    done.get_by_role("button", name="Close").last.click()
+    expect(done).to_be_hidden()
+
+
+def test_an_instructor_asks_releases_collects_grades_by_hand_and_gives_back_in_a_browser(
+    tmp_path: Path, new_page: Callable[..., Page]
+) -> None:
+    room = open_classroom(tmp_path)
+    teaching = start_lab(room.instructor, room.course)
+    learning = start_lab(room.student, room.student.folder)
+    try:
+        week(room, teaching, learning, new_page)
+    finally:
+        teaching.stop()
+        learning.stop()
+
+
+def week(room: Classroom, teaching: Lab, learning: Lab, new_page: Callable[..., Page]) -> None:
+    """Walk it from the question to the student's page."""
+    ask_in_create_assignment(new_page(), teaching, room.course)
+    formgrader, folder = new_page(), room.student.folder
+    formgrader.goto(teaching.url("formgrader/manage_assignments"))
+    for sign in ("education", "remove", "cloud-upload"):  # generate, take back, release
+        press(formgrader, sign)
+
+    assignments = new_page()
+    open_list(assignments, learning)
+    listed(assignments, "released").locator(".btn", has_text="Fetch").click()
+    expect(listed(assignments, "fetched")).to_contain_text(NAME)
+    notebook = NotebookPage(new_page(), learning, folder, NOTEBOOK)
+    for step, source in reference_steps(NAME).items():
+        notebook.write(f"step-{step}", source)
+    question = next(name for name, text in notebook.sources.items() if QUESTION in text)
+    notebook.cell(question).dblclick()
+    notebook.write(question, WHY)
+    notebook.save()
+    submit(assignments)
+
+    press(formgrader, "cloud-download")
+    formgrader.goto(teaching.url(f"formgrader/manage_submissions/{NAME}"))
+    press(formgrader, "flash")
+    expect(formgrader.locator("tbody")).to_contain_text("needs manual grading")
+    said = room.teach(ATTN, "grade", ".")
+    assert "22/25" in said and f"`{ID}` is not graded yet." in said
+
+    formgrader.goto(teaching.url(f"formgrader/gradebook/{NAME}/{NAME}"))
+    formgrader.get_by_role("link", name="Submission #1").click()
+    expect(formgrader.locator("body")).to_contain_text(WHY)
+    score = formgrader.locator(f".nbgrader_cell:has(:text('{WHY}')) input.score")
+    score.fill("2")
+    score.press("Tab")
+    expect(formgrader.locator(".score-saved:visible")).to_have_count(1)
+    formgrader.wait_for_load_state("networkidle")
+    assert re.search(rf"{room.name} .* 24/25", room.teach(ATTN, "grade", "."))
+
+    formgrader.goto(teaching.url("formgrader/manage_assignments"))
+    press(formgrader, "comment")  # generate feedback
+    press(formgrader, "envelope")  # release it
+    assignments.locator("#refresh_assignments_list").click()
+    submitted = listed(assignments, "submitted")
+    submitted.locator(".btn", has_text="Fetch Feedback").click()
+    expect(submitted).to_contain_text("(view feedback)")
+    (feedback,) = (folder / NAME / "feedback").glob("*/*.html")
+    page = new_page()
+    page.goto(learning.url(f"files/{quote(feedback.relative_to(folder).as_posix())}"))
+    expect(page.locator("body")).to_contain_text("24 of 25 points")
+    page.goto((room.course / "graded" / "index.html").as_uri())
+    expect(page.get_by_role("row").filter(has_text=room.name)).to_contain_text("24/25")

@@ -120,6 +120,16 @@ def test_on_paper_nothing_is_behind_a_scroll_bar_and_nothing_is_there_to_press(
         expect(shown.get_by_role("button", name="Show them in the table")).to_have_count(0)
 
 
+@pytest.mark.parametrize(("students", "rows"), [(30, 30), (300, 25)])
+def test_the_table_is_on_the_first_screen(
+    opened: Callable[..., Page], students: int, rows: int
+) -> None:
+    many = [verdict(f"s{number:03}", softmax=LONG) for number in range(students)]
+    page = opened(written(many), width=1400, height=920)
+    row = page.locator("#map tbody tr").nth(rows - 1)
+    assert (box := row.bounding_box()) and box["y"] + box["height"] <= 920
+
+
 def test_names_and_heads_stay_in_view_while_the_table_scrolls(
     opened: Callable[..., Page],
 ) -> None:
@@ -153,7 +163,7 @@ def test_the_keyboard_alone_sorts_searches_and_filters(opened: Callable[..., Pag
     assert names(page) == ["zoë b", "hostile", "ben", "carl", "ada"]
     expect(page.locator("[aria-sort]")).to_have_count(1)
 
-    page.locator("#students").click()
+    page.get_by_role("status").click()
     tab_to(page, "#by-name")
     page.keyboard.type("ZOE B")
     expect(count).to_have_text("1 of 5 students")
@@ -162,7 +172,7 @@ def test_the_keyboard_alone_sorts_searches_and_filters(opened: Callable[..., Pag
     page.keyboard.press("Enter")
     expect(count).to_have_text("5 of 5 students")
 
-    page.locator("#students").click()
+    page.get_by_role("status").click()
     tab_to(page, "#by-mistake")
     page.keyboard.type("scores not")
     page.keyboard.press("Enter")
@@ -219,17 +229,20 @@ def test_a_number_leads_to_the_students_it_counts(opened: Callable[..., Page]) -
     ):
         page.locator("#by-name").fill("nobody")
         part = page.locator(f"section[aria-labelledby={section}]")
+        part.locator("summary").first.press("Enter") if section == "mistakes" else None
         part.get_by_role("button", name=button).press("Enter")
         assert names(page) == shown, section
         expect(page.locator("#map")).to_be_focused()
-        expect(page.locator("#students")).to_be_in_viewport()
+        expect(page.locator("#map thead")).to_be_in_viewport()
         expect(page.locator("#by-name")).to_have_value("")
 
 
 def test_a_name_in_markup_stays_a_name_whatever_is_pressed(opened: Callable[..., Page]) -> None:
     page = opened(written(small_class()))
+    page.locator("details").evaluate_all("all => all.forEach(each => { each.open = true; })")
     for button in page.get_by_role("button").all():
         button.click()
+    page.locator("#show-all").click()
     assert HOSTILE in page.locator("#map").inner_text()
     assert page.title() == f"{EXERCISE.title}: the class"
     assert page.locator("img").count() == 0 and page.locator("script").count() == 1
@@ -253,7 +266,11 @@ def test_without_scripts_the_page_is_whole_and_has_nothing_to_press(
     page.goto((tmp_path / "index.html").as_uri())
     expect(page.locator("#map tbody tr")).to_have_count(5)
     assert page.locator("#map tbody tr:visible").count() == 5
-    assert page.locator("button:visible, input:visible, select:visible").count() == 0
+    assert page.locator("button:visible, select:visible").count() == 0
+    cut = page.locator("#map td.look").nth(3)
+    assert cut.evaluate("each => each.scrollWidth > each.clientWidth")
+    page.get_by_label("Whole sentences").check()
+    assert cut.evaluate("each => each.scrollWidth <= each.clientWidth")
     expect(page.locator("[data-chain='5']")).to_have_text("2")
     page.close()
 

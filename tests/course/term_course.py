@@ -63,15 +63,16 @@ def _make(root: Path) -> None:
     )
     with (course.directory / "nbgrader_config.py").open("a") as config:
         config.write('\nc.LateSubmissionPlugin.penalty_method = "zero"\n')
-    _ask(course.source(NAME) / f"{NAME}.ipynb")
+    ask(course.source(NAME) / f"{NAME}.ipynb")
     release(course, NAME)
     for student in (RIGHT, WRONG, LATE):
         hand_in_of(course, student)
-    _answer(course.submitted(NAME, LATE) / f"{NAME}.ipynb")
+    answer(course.submitted(NAME, LATE) / f"{NAME}.ipynb")
     _as_nbgrader_collects(course.submitted(NAME, WRONG), course.release(NAME))
 
 
-def _ask(notebook: Path) -> None:
+def ask(notebook: Path) -> None:
+    """Add a question that is graded by hand, as "Create Assignment" in JupyterLab marks it."""
     book = nbformat.read(notebook, as_version=4)
     asked = {"grade": True, "solution": True, "locked": False, "points": 3, "schema_version": 3}
     facts = asked | {"grade_id": QUESTION, "task": False, "cell_type": "markdown"}
@@ -79,7 +80,7 @@ def _ask(notebook: Path) -> None:
     nbformat.write(book, notebook)
 
 
-def _answer(notebook: Path) -> None:
+def answer(notebook: Path) -> None:
     book = nbformat.read(notebook, as_version=4)
     book.cells[-1].source = ANSWER
     nbformat.write(book, notebook)

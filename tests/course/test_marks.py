@@ -53,6 +53,7 @@ class Shown:
     csv: str
     student_page: str
     class_page: str
+    course_page: str
     terminal: str
     mail: str
     handed_out: str
@@ -98,12 +99,16 @@ def shown(course: Course, student: str, said: str) -> Shown:
     mail = (output / "feedback" / f"{student}.txt").read_text()
     handed_out = re.search(r"<strong>(\S+) of (\S+) points</strong>", out)
     in_mail = re.search(r"^(\S+) of (\S+) points", mail, re.MULTILINE)
-    assert on_page and in_class and in_table and in_mail and handed_out
+    all_exercises = (output.parent / "index.html").read_text()
+    cells = rf'<bdi>{student}</bdi></th>\s*<td class="points"><a href="{NAME}/feedback/[^"]*">'
+    in_course = re.search(rf"{cells}([^<*]+)", all_exercises)
+    assert on_page and in_class and in_table and in_mail and handed_out and in_course
     return Shown(
         entered,
         f"{row['points']}/{row['max_points']}",
         f"{on_page[1]}/{on_page[2]}",
         in_class[1],
+        in_course[1],
         in_table[1],
         f"{in_mail[1]}/{in_mail[2]}",
         f"{handed_out[1]}/{handed_out[2]}",
@@ -203,7 +208,8 @@ def test_a_course_that_was_renamed_is_graded_and_a_copy_says_what_it_shares(
     copy = Path(shutil.copytree(renamed, tmp_path / "copy"))
     said = graded(read_course(copy))
     assert "3 of 3 submissions were judged before" in said
-    assert "This class is a copy" in said and "the same secret" in said
+    plain = " ".join(said.split())
+    assert "This class is a copy" in plain and "the same secret" in plain
     assert "is a copy" not in graded(read_course(copy))
     secret = copy / "graded" / "input.secret"
     assert str(secret) in "".join(said.split("\n"))

@@ -17,11 +17,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from nbgrader.api import Gradebook
 
 from autograder.course.assignment_release import command_environment
+from autograder.course.creation import read_course
 from autograder.model.exercise import read_exercise
+from course.term_course import QUESTION, answer, ask
 from demo.sample_class import hand_in, read_sample_class
 from support.learner_workspace import NAME, ROOT, WRONG_SOFTMAX, stub_file, written
+from support.released_course import sample_class
 from support.transcripts import blocks, differences, lines, transcripts
 
 DOCS = ROOT / "docs"
@@ -122,6 +126,78 @@ def test_the_lines_for_a_course_work_as_they_stand(
     for name in re.findall(r"`(.+?)`", " ".join(told)):
         assert (course / "graded" / NAME / name.replace("STUDENT", "ada")).is_file(), name
     assert (course / "feedback" / "ada" / NAME / f"{NAME}.html").is_file()
+
+
+def recipe(graded: str) -> tuple[str, list[str]]:
+    """The recipe for a question that is graded so, and the commands that it names."""
+    section = text_of(INSTRUCTORS).partition("### A question of your own\n")[2]
+    steps = section.partition(f"**Graded by {graded}**")[2].partition("\n\n")[2]
+    numbered = steps.partition("\n\n")[0]
+    assert re.findall(r"^(\d)\. ", numbered, re.MULTILINE) == list("12345")
+    return numbered, re.findall(r"`((?:attn|nbgrader) [^`]+)`", numbered)
+
+
+@pytest.mark.slow
+def test_a_question_graded_by_hand_goes_as_the_five_lines_say(
+    tmp_path: Path, environment: Mapping[str, str]
+) -> None:
+    numbered, (release, grade, again) = recipe("hand")
+    (place,) = re.findall(r"`(source/.*?)`", numbered)
+    made = typed(f"attn course new my-course --exercise {NAME}", tmp_path, environment)
+    assert made.returncode == 0, made.stderr
+    course = read_course(tmp_path / "my-course")
+    ask(course.directory / place)
+    assert typed(release, course.directory, environment).returncode == 0
+    (sample,) = sample_class("correct_loops")
+    folder = course.submitted(NAME, "ada")
+    hand_in(sample, course.exercise(NAME), course.release(NAME), folder)
+    answer(folder / f"{NAME}.ipynb")
+    run = typed(grade, course.directory, environment)
+    assert (
+        "22/25" in run.stdout and f"needs you: ada: `{QUESTION}` is not graded yet." in run.stdout
+    )
+    with Gradebook(f"sqlite:///{course.directory / 'gradebook.db'}") as book:
+        cell = book.find_grade(QUESTION, NAME, NAME, "ada")
+        cell.manual_score, cell.needs_manual_grade = 3, False
+        book.db.commit()
+    run = typed(again, course.directory, environment)
+    assert "25/25" in run.stdout and "needs you" not in run.stdout
+
+
+@pytest.mark.slow
+def test_a_question_graded_by_the_kit_goes_as_the_five_lines_say(
+    tmp_path: Path, environment: Mapping[str, str]
+) -> None:
+    numbered, (update, release) = recipe("the kit")
+    (place,) = re.findall(r"`(own-steps/.*?)/steps.toml`", numbered)
+    made = typed(f"attn course new my-course --exercise {NAME}", tmp_path, environment)
+    assert made.returncode == 0, made.stderr
+    course = read_course(tmp_path / "my-course")
+    (course.directory / place).mkdir(parents=True)
+    for name, mark in (
+        ("steps.toml", "[[steps]]"),
+        ("solution.py", "BEGIN SOLUTION"),
+        ("graders.py", "import pytest"),
+    ):
+        (text,) = (each for each in blocks(text_of(INSTRUCTORS)) if mark in each)
+        (course.directory / place / name).write_text(text, encoding="utf-8")
+    for line in (f"{update} --yes", release):
+        run = typed(line, course.directory, environment)
+        assert run.returncode == 0, run.stdout + run.stderr
+    exercise = read_course(course.directory).exercise(NAME)
+    assert exercise.steps[-1].name == "attention_entropy"
+    given = (course.release(NAME) / f"{NAME}.ipynb").read_text(encoding="utf-8")
+    assert "How widely a token looks" in given and "np.log(attention_weights)" not in given
+    for student in ("ada", "ben"):
+        (sample,) = sample_class("correct_loops")  # the steps that it does not have are right
+        hand_in(sample, exercise, course.release(NAME), course.submitted(NAME, student))
+    file = course.submitted(NAME, "ben") / f"{NAME}.ipynb"
+    text = file.read_text(encoding="utf-8")
+    assert text.count("return -np.sum(attention_weights") == 1
+    file.write_text(text.replace("return -np.sum", "return np.sum"), encoding="utf-8")
+    run = typed("attn grade .", course.directory, environment)
+    assert re.search(r"^ada .* 24/24 ", run.stdout, re.MULTILINE), run.stdout
+    assert re.search(r"^ben .* 22/24 ", run.stdout, re.MULTILINE), run.stdout
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,8 @@ from autograder.model.verdict import ChainVerdict, Finding, LayerVerdict, Outcom
 from autograder.reports.chain_breaks import chain_breaks, chain_place
 from autograder.reports.class_page import MOST_ROWS, ClassContext, class_page, write_class_page
 from autograder.reports.class_rows import KINDS
+from autograder.reports.course_page import ROWS, write_course_page
+from autograder.reports.follow_up import FollowUp
 from autograder.reports.gradebook_entry import NO_ENTRIES, EnteredCell, GradebookEntry
 from autograder.reports.mark_distribution import mark_distribution
 from autograder.reports.misunderstandings import has_unnamed_mistake, misunderstandings
@@ -72,10 +75,91 @@ def test_who_has_no_mark_is_counted_apart() -> None:
     ours = verdict("ours", **dict.fromkeys(STEPS, OURS))
     found = mark_distribution([verdict("ada"), ours], NO_ENTRIES)
     assert found and found.not_graded == 1 and found.ranges[-1].students == 1
-    assert "1 student without a mark, not counted here." in class_page(
-        EXERCISE, [ours, verdict("a")]
-    )
+    assert figures(class_page(EXERCISE, [ours, verdict("a")]))["Graded"] == "1 of 2"
     assert mark_distribution([ours], NO_ENTRIES) is None
+
+
+def test_the_middle_of_the_class_and_who_is_far_below_it_are_told_in_points() -> None:
+    points = (0, 4, 18, 20, 22, 22, 22)
+    entries = {f"s{n}": entry(f"s{n}", each) for n, each in enumerate(points)}
+    roll = [verdict(student) for student in entries]
+    found = mark_distribution(roll, entries)
+    assert found and (found.graded, found.full, found.of) == (7, 3, 22.0)
+    assert (found.median_words, found.middle_words) == ("20 of 22", "11 to 22")
+    assert found.low == ("s0", "s1")
+    entries["s0"] = replace(entries["s0"], cells=(EnteredCell("essay", "", 30.0, by_hand=15.0),))
+    found = mark_distribution(roll, entries)
+    assert found and found.low == ("s1",) and found.median_words == "20"
+
+
+# --- what stands first
+
+
+def figures(page: str) -> dict[str, str]:
+    """The numbers at the top of the page, by what stands above each."""
+    top = page.partition('<dl class="figures">')[2].partition("</dl>")[0]
+    pairs = re.findall(r"<dt>(.*?)</dt><dd[^>]*>(.*?)</dd>", top)
+    return {name: re.sub(r"<.*?>", "", value) for name, value in pairs}
+
+
+def test_numbers_and_the_table_stand_before_everything_that_is_read_at_length() -> None:
+    roll = [verdict("ada"), verdict("ben", softmax=BLANK), verdict("cleo", scale_scores=NOT_SCALED)]
+    waiting = FollowUp("remark", ("ada",), "Look.", "")
+    page = class_page(EXERCISE, roll, in_full(roll, follow_ups=[waiting]))
+    assert figures(page) == {
+        "Graded": "3 of 3",
+        "All points": "1",
+        "Median": "20 of 22",
+        "Middle half of the class": "20 to 21",
+        "Wrong most often": "5 Scaling by 1",
+        "Not written most often": "1 Softmax by 1",
+    }
+    order = ['class="figures"', 'id="map"', 'id="needs-you"', 'id="mistakes"', 'id="steps"']
+    places = [page.index(each) for each in order]
+    assert places == sorted(places)
+    assert "At risk" not in page
+
+
+def in_full(roll: list[Verdict], **more: Any) -> ClassContext:
+    mistakes = tuple((each, "x = 1") for each in misunderstandings(EXERCISE, roll))
+    return ClassContext(mistakes=mistakes, **more)
+
+
+def test_who_has_less_than_half_of_the_points_is_named_with_a_link_to_the_page() -> None:
+    roll = [verdict("ada"), verdict("ben", **dict.fromkeys(STEPS, BLANK))]
+    page = class_page(EXERCISE, roll)
+    assert "At risk: 1 with less than half of the points" in page
+    assert '<a href="ben.html"><bdi>ben</bdi></a>&nbsp;0</p>' in page
+
+
+def test_what_waits_leads_to_the_page_and_to_what_was_handed_in(tmp_path: Path) -> None:
+    roll = [verdict("ada"), verdict("ben")]
+    files = {"ada": str(tmp_path / "submitted" / "ada" / "a b.py")}
+    waiting = [
+        FollowUp("equal_code", ("ada", "ben"), "the same.", "A talk.", files=files),
+        FollowUp("equal_code", ("cleo",), "the same.", "A talk."),
+    ]
+    pages = tmp_path / "graded" / "feedback"
+    pages.mkdir(parents=True)
+    page = write_class_page(pages, EXERCISE, roll, in_full(roll, follow_ups=waiting)).read_text()
+    section = page.partition('id="needs-you"')[2].partition("</section>")[0]
+    assert section.count("the same. A talk.") == 1, "one reason is told once"
+    assert '<a href="ada.html"><bdi>ada</bdi></a>' in section
+    assert 'href="../../submitted/ada/a%20b.py">hand-in' in section
+    assert '<a href="ben.html"><bdi>ben</bdi></a></p>' in section
+    assert "<p><bdi>cleo</bdi></p>" in section, "there is no page of cleo"
+    assert "Needs you: 2" in page
+
+
+def test_a_mistake_is_one_line_that_opens() -> None:
+    roll = [verdict(name, scale_scores=NOT_SCALED) for name in ("ada", "ben")]
+    page = class_page(EXERCISE, roll, in_full(roll))
+    section = page.partition('id="mistakes"')[2].partition("</section>")[0]
+    (line,) = re.findall(r"<summary>(.*)</summary>", section)
+    assert line.startswith('<span class="count">2<span class="hidden"> students:</span></span>')
+    assert "scores not scaled" in line and "in Scaling" in line
+    assert "Your scores are not scaled." in line
+    assert "attn tell CLASS scale_scores/scores_not_scaled" in section
 
 
 # --- where chains break
@@ -161,7 +245,7 @@ def test_a_cell_has_the_color_the_sign_and_the_words_of_its_outcome(outcome: Out
 
 def test_the_table_has_a_caption_scopes_and_the_titles_of_the_steps() -> None:
     page = class_page(EXERCISE, [verdict("ada")])
-    table = page[page.index('id="map"') :]
+    table = page.partition('id="map"')[2].partition("</table>")[0]
     assert "<caption" in table and row(page, "ada").count('scope="row"') == 1
     assert table.count('scope="col"') == len(STEPS) + 4
     for number, step in enumerate(EXERCISE.steps, start=1):
@@ -237,3 +321,46 @@ def test_similar_code_is_shown_side_by_side_with_what_it_is_not() -> None:
     assert "The code of 2 students could not be compared." in section
     assert "cleo" not in section
     assert 'id="similar"' not in class_page(EXERCISE, verdicts)
+
+
+# --- each student over all exercises
+
+
+def course_rows(page: Path) -> list[list[str]]:
+    """What a reader hears of each row of the course's page."""
+    body = page.read_text(encoding="utf-8").partition("<tbody>")[2].partition("</tbody>")[0]
+    rows = (re.findall(r"<t[hd].*?</t[hd]>", row, re.DOTALL) for row in body.split("</tr>"))
+    unseen = r'<span class="\w" aria-hidden="true">.*?</span>'
+    return [[re.sub(rf"{unseen}|<.*?>", "", each) for each in row] for row in rows if row]
+
+
+def test_a_student_is_one_row_over_all_exercises_of_a_course(tmp_path: Path) -> None:
+    other = replace(EXERCISE, name="other", title="The other", difficulty=EXERCISE.difficulty + 1)
+    second = replace(verdict("ada", softmax=BLANK), exercise="other")
+    for exercise, roll in ((EXERCISE, [verdict("ben"), verdict("ada")]), (other, [second])):
+        page = write_course_page(tmp_path / exercise.name, exercise, roll, NO_ENTRIES)
+    assert page == tmp_path / "index.html"
+    assert course_rows(page) == [
+        ["ada", "22/22", "11 right", "20/22", "1 not written, 10 right", "42/44"],
+        ["ben", "22/22", "11 right", "–", "nothing graded", "22/22"],
+    ]
+    text = page.read_text(encoding="utf-8")
+    assert '<a href="other/feedback/ada.html">20/22</a>' in text
+    assert text.index(EXERCISE.title) < text.index("The other")
+    assert "<script" not in text and text.count("<caption") == 1
+
+
+def test_marks_on_the_page_of_a_course_are_those_of_the_gradebook(tmp_path: Path) -> None:
+    cell = EnteredCell("softmax", "softmax", 22.0, automatic=22.0, by_hand=15.0)
+    entries = {"ada": GradebookEntry("ada", (cell,))}
+    page = write_course_page(tmp_path / "x", EXERCISE, [verdict("ada")], entries)
+    assert course_rows(page) == [["ada", "15/22*", "11 right", "15/22"]]
+
+
+def test_a_damaged_file_of_one_exercise_is_named_and_the_rest_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    for damaged in ("", "[]", "{}", '{"format_version": 1, "title": "x", "difficulty": "y"}'):
+        (tmp_path / "gone" / ROWS).write_text(damaged, encoding="utf-8")
+        page = write_course_page(tmp_path / "x", EXERCISE, [verdict("ada")], NO_ENTRIES)
+        assert "What is known about gone cannot be read: grade it again." in page.read_text()
+        assert [row[0] for row in course_rows(page)] == ["ada"]

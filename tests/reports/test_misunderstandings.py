@@ -9,7 +9,7 @@ import pytest
 
 from autograder.model.verdict import Finding, Outcome
 from autograder.reports.class_page import ClassContext, class_page
-from autograder.reports.class_summary import class_facts
+from autograder.reports.class_summary import class_summary
 from autograder.reports.misunderstandings import (
     misunderstandings,
     of_any_hand_in,
@@ -152,7 +152,7 @@ def test_a_step_that_was_not_reached_is_not_the_one_that_most_got_wrong() -> Non
         verdict("ben", project_output=BLANK),
         verdict("carl", project_output=BLANK),
     ]
-    assert class_facts(EXERCISE, roll)[1:] == (
+    assert class_summary(EXERCISE, roll)[1:3] == (
         "Wrong most often: step 1, softmax, by 1 student.",
         "Not written most often: step 10, project_output, by 2 students.",
     )
