@@ -16,9 +16,8 @@ from autograder.checks.collection import Purposes
 from autograder.checks.conversation import ask_together
 from autograder.checks.marks import is_shown_by_layer, shares_inputs, step_of
 from autograder.checks.own_layer import (
-    LayerCalls,
     Passes,
-    Spoiler,
+    ReferenceCalls,
     around,
     changes_in_place,
     charged,
@@ -26,6 +25,7 @@ from autograder.checks.own_layer import (
 )
 from autograder.checks.replay import suspects_after
 from autograder.checks.running_check import CheckTerms, RunningCheck
+from autograder.judging.blame_findings import Spoiler
 from autograder.judging.conditions import beside_long_axes
 from autograder.judging.expectation import judge
 from autograder.judging.other_questions import other_call_words
@@ -246,18 +246,18 @@ class StepJudge:
                 steps = tuple(own if step.name == name else step for step in steps)
         return steps
 
-    def _calls_in(self, name: str) -> LayerCalls:
+    def _calls_in(self, name: str) -> ReferenceCalls:
         """Return what a step that fails with the student's own ones passes to those."""
         runs = (run for item, run in self._begun.items() if step_of(item) == name)
         asked = [run.conversation.judged[-1][0].request for run in runs if run.finding]
-        return LayerCalls(self.runner.reference, self.respondent, asked)
+        return ReferenceCalls(self.runner.reference, self.respondent, asked)
 
     def _spoiler(
         self,
         layer: str,
         suspect: str,
         before: Sequence[StepVerdict],
-        calls: LayerCalls,
+        calls: ReferenceCalls,
         passes: Passes,
     ) -> Spoiler | None:
         """Return the step that is wrong when it gets what the layer passes to it, None if none is.
