@@ -262,17 +262,17 @@ class StepJudge:
     ) -> Spoiler | None:
         """Return the step that is wrong when it gets what the layer passes to it, None if none is.
 
-        With the reference in the place of the `suspect`, the layer is right. A step after it of
-        which that is true, too, may rely on how the suspect's result lies in memory. Two steps may
-        also be right by themselves, and not fit each other.
+        With the reference in the place of the `suspect`, the layer is right. It, or a step after it
+        of which that is true, too, may rely on how what it gets lies in memory. Two steps may also
+        be right by themselves, and not fit each other.
         """
         given = f"what a right `{layer}` passes to it"
         if fault := calls.fault(suspect):
             return Spoiler(suspect, fault, given)
         wrong = tuple(step.name for step in before if not step.passes or step.leaning)
         names = [step.name for step in before]
-        later = (name for name in names[names.index(suspect) + 1 :] if name not in wrong)
-        for name in later:
+        # Also the suspect: the layer may be asked with an input that lies in another order.
+        for name in (name for name in names[names.index(suspect) :] if name not in wrong):
             fault = calls.fault_in_other_orders(name) if passes((*wrong, name)) else None
             if fault:
                 return Spoiler(name, fault, f"{given}, in another order in memory")

@@ -15,6 +15,7 @@ from autograder.judging.deviation_words import DeviationWords, Told
 from autograder.judging.inprocess import copied
 from autograder.judging.layer_calls import LayerCall, StandIn
 from autograder.judging.layer_ending import ending_words
+from autograder.judging.mask_fit import mask_words, with_booleans
 from autograder.model.request import Returned
 from autograder.model.verdict import Finding
 from autograder.protocol.arrays import to_library
@@ -25,13 +26,15 @@ class CallBlame:
     """Finds the wrong call of a layer whose calls `words` describes.
 
     `cures` says whether the layer is right when a call, by its number, is answered by somebody
-    else, and `calls_with` gives the calls that it makes then. Where a known mistake of the layer
-    itself, or another cause, was seen, that is `named`: only exact words outdo it.
+    else, and `calls_with` gives the calls that it makes then. The learner's steps are in
+    `namespace`. Where a known mistake of the layer itself, or another cause, was seen, that is
+    `named`: only exact words outdo it.
     """
 
     words: DeviationWords
     cures: Callable[[int, StandIn], bool]
     calls_with: Callable[[int, StandIn], Sequence[LayerCall]]
+    namespace: dict[str, Any]
     library: str
     named: bool
 
@@ -109,6 +112,10 @@ class CallBlame:
         """Return the words for a call whose right answer cures the layer, else None."""
         if self.named and not self.words.is_exact(deviation):
             return None
+        if not deviation.places and self.cures(deviation.number, with_booleans):
+            function = self.namespace.get(deviation.own.step)
+            if words := mask_words(deviation.own, self.words.own, function):
+                return words
         stand_in = self._stand_in(deviation)
         cured = stand_in is not None and self.cures(deviation.number, stand_in)
         return self.words.cured(deviation) if cured else None

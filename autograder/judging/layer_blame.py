@@ -196,12 +196,13 @@ class LayerBlame:
         asking = replace(passed, example=replace(passed.example, calls=calls))
 
         def fault(step: str) -> Finding | None:
-            for number in (number for number in fitting if own[number].step == step):
+            found = asking.fault(step)
+            for number in [n for n in fitting if own[n].step == step] if found else ():
                 words = mask_words(own[number], own, self.namespace.get(step))
                 if words and self._is_right(example, {number: with_booleans}):
                     fact, look = words
                     return Finding(Outcome.WRONG_VALUES, fact, look=look)
-            return asking.fault(step)
+            return found
 
         return fault
 
@@ -252,7 +253,9 @@ class LayerBlame:
             self._asked(example, recorder)
             return recorder.calls
 
-        return CallBlame(words, cures, calls_with, self.library, named).told(finding)
+        return CallBlame(words, cures, calls_with, self.namespace, self.library, named).told(
+            finding
+        )
 
     def _calls_later(self, example: Example, step: str, recorder: CallRecorder) -> bool:
         """Say whether the layer has a call of a step that it did not come to."""
