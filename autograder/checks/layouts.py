@@ -7,8 +7,6 @@ its axes are counted, and code that relies on the order works alone but not in t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -55,23 +53,6 @@ def calls_in(reference: Reference, request: Request) -> tuple[Request, ...]:
 
     _watch(reference, [request.alone], note)
     return tuple(found)
-
-
-def in_other_orders(call: Request) -> tuple[Request, ...]:
-    """Return a call of a step with its arrays in other orders in memory: two axes exchanged."""
-    axes = max((each.ndim for each in call.arguments if isinstance(each, np.ndarray)), default=0)
-    return tuple(
-        replace(call, layouts=tuple(_exchanged(each, pair) for each in call.arguments))
-        for pair in combinations(range(axes), 2)
-    )
-
-
-def _exchanged(value: Value, pair: tuple[int, int]) -> tuple[int, ...] | None:
-    if not isinstance(value, np.ndarray) or value.ndim <= pair[1]:
-        return None
-    order = list(range(value.ndim))
-    order[pair[0]], order[pair[1]] = pair[1], pair[0]
-    return tuple(order)
 
 
 def _watch(

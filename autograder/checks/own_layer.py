@@ -8,29 +8,28 @@ right then, too, what is wrong is around its call, and that is the class's own d
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from autograder.checks.conversation import CheckQuestion, Conversation
 from autograder.checks.draw import Draw
-from autograder.checks.layouts import calls_in, in_other_orders
+from autograder.checks.layouts import calls_in
 from autograder.checks.reference import Reference
 from autograder.checks.student import Student
 from autograder.checks.varied_request import cotangent
-from autograder.judging.blame_findings import small_error
+from autograder.judging.blame_findings import IN_THE_LAYER, LayerCalls, Spoiler
 from autograder.judging.expectation import Agrees, CheckFailed
 from autograder.model.exercise import Exercise
 from autograder.model.request import ContinuingRespondent, Reply, Request, Respondent, Returned
-from autograder.model.verdict import ChainVerdict, CheckVerdict, Finding, Outcome, StepVerdict
+from autograder.model.verdict import ChainVerdict, Finding, Outcome, StepVerdict
+from autograder.protocol.wire import Value
 
 # Says whether all checks of a step pass with the reference in place of these steps; None when that
 # could not be seen, because the code got stuck.
 Passes = Callable[[tuple[str, ...]], bool | None]
 
 _IN_PLACE = re.compile("inplace operation|modified inplace|in-place")  # as PyTorch says it
-CHECK = "in_the_layer"
-TITLE = "it works where your own code calls it"
 
 
 def faulty_steps(
@@ -64,17 +63,8 @@ def faulty_steps(
 
 
 @dataclass(frozen=True)
-class Spoiler:
-    """A step that makes a layer wrong: what is wrong with its answers, and `when`."""
-
-    step: str
-    fault: Finding
-    when: str
-
-
-@dataclass(frozen=True)
-class LayerCalls:
-    """Asks steps alone what the reference's layer passes to them when it answers `requests`."""
+class ReferenceCalls(LayerCalls):
+    """What the reference's layer passes to its steps when it answers `requests`."""
 
     reference: Reference
     respondent: Respondent
@@ -82,63 +72,20 @@ class LayerCalls:
 
     def have(self, step: str) -> bool:
         """Say whether the layer calls a step, also where another step does."""
-        return any(call.target == step for call in self._calls)
-
-    def fault(self, step: str) -> Finding | None:
-        """Return what is wrong with the answers of a step, None if nothing is.
-
-        All steps are asked what they are asked in the layer, in that order, so that what one
-        leaves behind for another is there.
-        """
-        return self._fault(step, self._calls)
-
-    def small_fault(self, step: str) -> Finding | None:
-        """Return what is wrong with a step by less than its own checks can see, if anything is.
-
-        It is asked in double precision (see `small_error`).
-        """
-        reference = self.reference
-        if reference.exercise.step(step).compare != "values":
-            return None
-        dtype = "float64" if reference.exercise.library == "torch" else ""
-        calls = (replace(call, dtype=dtype) for call in self._calls)
-        for call, reply in self._replies(step, calls):
-            right = reference.expected(call)
-            if not isinstance(reply, Returned) or not isinstance(right, Returned):
-                continue
-            if finding := small_error(reply.value, right.value):
-                return finding
-        return None
-
-    def fault_in_other_orders(self, step: str) -> Finding | None:
-        """Return what is wrong with a step once what it gets lies in another order in memory."""
-        own = (call for call in self._calls if call.target == step)
-        return self._fault(step, [other for call in own for other in in_other_orders(call)])
+        return any(call.target == step for call in self.calls)
 
     @cached_property
-    def _calls(self) -> list[Request]:
-        return [call for request in self.requests for call in calls_in(self.reference, request)]
+    def calls(self) -> Sequence[Request]:
+        """The calls, each with a gradient to send back where that can be done."""
+        found = (call for each in self.requests for call in calls_in(self.reference, each))
+        return list(map(self._with_backward, found))
 
-    def _fault(self, step: str, calls: Sequence[Request]) -> Finding | None:
-        for call, reply in self._replies(step, map(self._with_backward, calls)):
-            if finding := self._judged(call, reply):
-                return finding
-        return None
+    def ask(self, request: Request) -> Reply:
+        """Put a call to the student's step."""
+        return self.respondent.ask(request)
 
-    def _replies(self, step: str, calls: Iterable[Request]) -> Iterator[tuple[Request, Reply]]:
-        """Make calls of steps where nothing was asked before; yield those of one step, answered."""
-        self.begin_afresh()
-        for call in calls:
-            reply = self.respondent.ask(call)
-            if call.target == step:
-                yield call, reply
-
-    def begin_afresh(self) -> None:
-        """Have what is asked next answered where nothing was asked before."""
-        if isinstance(self.respondent, ContinuingRespondent):
-            self.respondent.begin_afresh()
-
-    def _judged(self, request: Request, reply: Reply) -> Finding | None:
+    def judged(self, request: Request, reply: Reply) -> Finding | None:
+        """Return what is wrong with the answer to a call, None if nothing is."""
         conversation = Conversation(self.respondent, given=[reply])
         student = Student(request.target, self.reference, conversation, lambda: False)
         try:
@@ -148,13 +95,29 @@ class LayerCalls:
             return failed.finding
         return None
 
+    def right(self, request: Request) -> Value:
+        """Return the numbers that the reference gives, None where others may be right."""
+        right = self.reference.expected(request)
+        values = self.reference.exercise.step(request.target).compare == "values"
+        return right.value if values and isinstance(right, Returned) else None
+
+    @property
+    def double(self) -> str:
+        """The dtype of numbers in double precision, "" where they have it anyway."""
+        return "float64" if self.reference.exercise.library == "torch" else ""
+
+    def begin_afresh(self) -> None:
+        """Have what is asked next answered where nothing was asked before."""
+        if isinstance(self.respondent, ContinuingRespondent):
+            self.respondent.begin_afresh()
+
     def _with_backward(self, request: Request) -> Request:
         right = self.reference.expected(request.alone)
         if self.reference.exercise.library != "torch" or not isinstance(right, Returned):
             return request
         agreement = Agrees(right.value, self.reference.form(request.target))
         question = CheckQuestion(request, lambda: agreement)
-        draw = Draw.hidden(self.reference.exercise, CHECK, {})
+        draw = Draw.hidden(self.reference.exercise, IN_THE_LAYER, {})
         return replace(request, backward=cotangent(question, draw))
 
 
@@ -178,8 +141,10 @@ def charged(
     alone: the verdict on the layer with the student's own steps.
     """
     return tuple(
-        StepVerdict.of(exercise.step(step.name), (*step.checks, _in_the_layer(spoiler, alone)))
-        if step.name == spoiler.step
+        StepVerdict.of(
+            exercise.step(step.name), (*step.checks, spoiler.verdict(alone.name, alone.finding))
+        )
+        if step.name == spoiler.step and alone.finding
         else step
         for step in steps
     )
@@ -216,21 +181,6 @@ def around(layer: StepVerdict, step: str) -> StepVerdict:
     return replace(layer, checks=tuple(checks))
 
 
-def _in_the_layer(spoiler: Spoiler, alone: StepVerdict) -> CheckVerdict:
-    shown, fault = alone.finding, spoiler.fault
-    assert shown
-    # Of an answer that is wrong under several conditions, the answer itself.
-    seen = fault.details[0] if fault.details else f"{fault.fact} {fault.look}".strip()
-    finding = Finding(
-        fault.outcome,
-        f"With {spoiler.when}, `{spoiler.step}` does not give what is expected.",
-        right="With the inputs of its own checks, it gives what is expected.",
-        look=seen,
-        details=(f"What your `{alone.name}` shows: {shown.fact} {shown.look}".strip(),),
-    )
-    return CheckVerdict.of(CHECK, TITLE, finding)
-
-
 def end_to_end(
     chain: ChainVerdict, steps: Iterable[StepVerdict], layers: Sequence[str]
 ) -> ChainVerdict:
@@ -261,6 +211,6 @@ def _begun_before(chain: ChainVerdict, steps: Sequence[StepVerdict]) -> ChainVer
     for step in steps:
         if step.name == chain.breaks_at:
             break
-        if step.failing and step.failing.name == CHECK and step.finding:
+        if step.failing and step.failing.name == IN_THE_LAYER and step.finding:
             return ChainVerdict(step.finding.outcome, step.name, step.finding)
     return chain

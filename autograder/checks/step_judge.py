@@ -16,9 +16,8 @@ from autograder.checks.collection import Purposes
 from autograder.checks.conversation import ask_together
 from autograder.checks.marks import is_shown_by_layer, shares_inputs, step_of
 from autograder.checks.own_layer import (
-    LayerCalls,
     Passes,
-    Spoiler,
+    ReferenceCalls,
     around,
     changes_in_place,
     charged,
@@ -26,6 +25,7 @@ from autograder.checks.own_layer import (
 )
 from autograder.checks.replay import suspects_after
 from autograder.checks.running_check import CheckTerms, RunningCheck
+from autograder.judging.blame_findings import Spoiler
 from autograder.judging.conditions import beside_long_axes
 from autograder.judging.expectation import judge
 from autograder.judging.other_questions import other_call_words
@@ -246,33 +246,33 @@ class StepJudge:
                 steps = tuple(own if step.name == name else step for step in steps)
         return steps
 
-    def _calls_in(self, name: str) -> LayerCalls:
+    def _calls_in(self, name: str) -> ReferenceCalls:
         """Return what a step that fails with the student's own ones passes to those."""
         runs = (run for item, run in self._begun.items() if step_of(item) == name)
         asked = [run.conversation.judged[-1][0].request for run in runs if run.finding]
-        return LayerCalls(self.runner.reference, self.respondent, asked)
+        return ReferenceCalls(self.runner.reference, self.respondent, asked)
 
     def _spoiler(
         self,
         layer: str,
         suspect: str,
         before: Sequence[StepVerdict],
-        calls: LayerCalls,
+        calls: ReferenceCalls,
         passes: Passes,
     ) -> Spoiler | None:
         """Return the step that is wrong when it gets what the layer passes to it, None if none is.
 
-        With the reference in the place of the `suspect`, the layer is right. A step after it of
-        which that is true, too, may rely on how the suspect's result lies in memory. Two steps may
-        also be right by themselves, and not fit each other.
+        With the reference in the place of the `suspect`, the layer is right. It, or a step after it
+        of which that is true, too, may rely on how what it gets lies in memory. Two steps may also
+        be right by themselves, and not fit each other.
         """
         given = f"what a right `{layer}` passes to it"
         if fault := calls.fault(suspect):
             return Spoiler(suspect, fault, given)
         wrong = tuple(step.name for step in before if not step.passes or step.leaning)
         names = [step.name for step in before]
-        later = (name for name in names[names.index(suspect) + 1 :] if name not in wrong)
-        for name in later:
+        # Also the suspect: the layer may be asked with an input that lies in another order.
+        for name in (name for name in names[names.index(suspect) :] if name not in wrong):
             fault = calls.fault_in_other_orders(name) if passes((*wrong, name)) else None
             if fault:
                 return Spoiler(name, fault, f"{given}, in another order in memory")

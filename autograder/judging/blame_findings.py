@@ -3,44 +3,161 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
 
 from autograder.judging.diagnosis import PLACE, place_in, place_inside
 from autograder.judging.layer_calls import LayerCall
 from autograder.judging.precision import apart
 from autograder.judging.value_words import type_words
-from autograder.model.request import Returned
+from autograder.model.request import Reply, Request, Returned
 from autograder.model.symbols import UNWRITTEN
-from autograder.model.verdict import Finding, Outcome
+from autograder.model.verdict import CheckVerdict, Finding, Outcome
 from autograder.protocol.wire import Value
 
 PASSING = "Each step that your layer calls passes its own check."
 # Of the largest number: right answers in double precision are much nearer, also where a step has
 # computed with single precision.
 SMALL = 5e-7
-_UNFIT = "passes its own check, but is not right with what a right layer passes to it"
+IN_THE_LAYER = "in_the_layer"
+_TITLE = "it works where your own code calls it"
+
+
+@dataclass(frozen=True)
+class Spoiler:
+    """A step that passes its own checks and makes a layer wrong all the same.
+
+    What is wrong with its answers is a `fault`; `when` says what it got.
+    """
+
+    step: str
+    fault: Finding
+    when: str
+
+    def verdict(self, layer: str, shown: Finding) -> CheckVerdict:
+        """Return the check that the step fails, of which the layer has `shown` something."""
+        fault = self.fault
+        # Of an answer that is wrong under several conditions, the answer itself.
+        seen = fault.details[0] if fault.details else f"{fault.fact} {fault.look}".strip()
+        finding = Finding(
+            fault.outcome,
+            f"With {self.when}, `{self.step}` does not give what is expected.",
+            right="With the inputs of its own checks, it gives what is expected.",
+            look=seen,
+            details=(f"What your `{layer}` shows: {shown.fact} {shown.look}".strip(),),
+        )
+        return CheckVerdict.of(IN_THE_LAYER, _TITLE, finding)
+
+
+class LayerCalls(ABC):
+    """Asks steps alone what a right layer passes to them: in class and at home, in one way."""
+
+    @property
+    @abstractmethod
+    def calls(self) -> Sequence[Request]:
+        """The calls, in the order of the layer."""
+
+    @abstractmethod
+    def ask(self, request: Request) -> Reply:
+        """Put a call to the student's step."""
+
+    @abstractmethod
+    def judged(self, request: Request, reply: Reply) -> Finding | None:
+        """Return what is wrong with the answer to a call, None if nothing is."""
+
+    @abstractmethod
+    def right(self, request: Request) -> Value:
+        """Return the numbers that a right step gives, None where it is not judged by these."""
+
+    @property
+    @abstractmethod
+    def double(self) -> str:
+        """The dtype of numbers in double precision, "" where they have it anyway."""
+
+    @abstractmethod
+    def begin_afresh(self) -> None:
+        """Have what is asked next answered where nothing was asked before, if possible."""
+
+    def fault(self, step: str) -> Finding | None:
+        """Return what is wrong with the answers of a step, None if nothing is.
+
+        All steps are asked what they are asked in the layer, in that order, so that what one
+        leaves behind for another is there.
+        """
+        return self._fault(step, self.calls)
+
+    def fault_in_other_orders(self, step: str) -> Finding | None:
+        """Return what is wrong with a step once what it gets lies in another order in memory."""
+        own = (call for call in self.calls if call.target == step)
+        return self._fault(step, [other for call in own for other in _in_other_orders(call)])
+
+    def small_fault(self, step: str) -> Finding | None:
+        """Return what is wrong with a step by less than its own checks can see, if anything is.
+
+        It is asked in double precision (see `small_error`).
+        """
+        calls = (replace(call, dtype=self.double, backward=None) for call in self.calls)
+        for call, reply in self._replies(step, calls):
+            right = self.right(call)
+            if right is None or not isinstance(reply, Returned):
+                continue
+            if finding := small_error(reply.value, right):
+                return finding
+        return None
+
+    def _fault(self, step: str, calls: Iterable[Request]) -> Finding | None:
+        for call, reply in self._replies(step, calls):
+            if finding := self.judged(call, reply):
+                return finding
+        return None
+
+    def _replies(self, step: str, calls: Iterable[Request]) -> Iterator[tuple[Request, Reply]]:
+        """Make calls of steps where nothing was asked before; yield those of one step, answered."""
+        self.begin_afresh()
+        for call in calls:
+            reply = self.ask(call)
+            if call.target == step:
+                yield call, reply
+
+
+def _in_other_orders(call: Request) -> Iterator[Request]:
+    """Give a call of a step with its arrays in other orders in memory: two axes exchanged."""
+    axes = max((each.ndim for each in call.arguments if isinstance(each, np.ndarray)), default=0)
+    for pair in combinations(range(axes), 2):
+        yield replace(call, layouts=tuple(_exchanged(each, pair) for each in call.arguments))
+
+
+def _exchanged(value: Value, pair: tuple[int, int]) -> tuple[int, ...] | None:
+    if not isinstance(value, np.ndarray) or value.ndim <= pair[1]:
+        return None
+    order = list(range(value.ndim))
+    order[pair[0]], order[pair[1]] = pair[1], pair[0]
+    return tuple(order)
 
 
 @dataclass(frozen=True)
 class WrongStep:
     """A step that does not pass its own check: its name, its number (from 1), what that says.
 
-    `use` is what the step that waits for it does with it. What `passes` its own check all the same
-    is wrong with what a layer passes to it.
+    `use` is what the step that waits for it does with it. What passes its own check all the same
+    is wrong `when` it gets something else.
     """
 
     name: str
     number: int
     seen: Finding
     use: str = "calls"
-    passes: bool = False
+    when: str = ""
 
     @property
     def state(self) -> str:
         """What to say of it in the sentence on what waits for it."""
-        if self.passes:
-            return _UNFIT
+        if self.when:
+            return f"passes its own check, but is not right with {self.when}"
         unwritten = self.seen.outcome is Outcome.NOT_WRITTEN
         return UNWRITTEN if unwritten else "does not pass its own check"
 

@@ -6,7 +6,7 @@ something wrong, though a later one may have to be cured as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from autograder.judging.deviation_words import DeviationWords, Told
 from autograder.judging.inprocess import copied
 from autograder.judging.layer_calls import LayerCall, StandIn
 from autograder.judging.layer_ending import ending_words
-from autograder.judging.mask_fit import with_booleans
+from autograder.judging.mask_fit import mask_words, with_booleans
 from autograder.model.request import Returned
 from autograder.model.verdict import Finding
 from autograder.protocol.arrays import to_library
@@ -101,34 +101,33 @@ class CallBlame:
 
     def _leads_to(self, first: CallDeviation, later: CallDeviation) -> bool:
         """Say whether a later call gets more of what it should as soon as the first is right."""
-        for _, stand_in in self._stand_ins(first):
-            calls = self.calls_with(first.number, stand_in)[later.number :]
-            if calls and calls[0].step == later.own.step and calls[0].bound:
-                pairs = list(zip(calls[0].arguments, later.right.arguments))
-                return any(alike(*pairs[n]) for n in later.places if n < len(pairs))
-        return False
+        stand_in = self._stand_in(first)
+        calls = self.calls_with(first.number, stand_in)[later.number :] if stand_in else ()
+        if not calls or calls[0].step != later.own.step or not calls[0].bound:
+            return False
+        pairs = list(zip(calls[0].arguments, later.right.arguments))
+        return any(alike(*pairs[n]) for n in later.places if n < len(pairs))
 
     def _of_cured(self, deviation: CallDeviation) -> Told | None:
         """Return the words for a call whose right answer cures the layer, else None."""
         if self.named and not self.words.is_exact(deviation):
             return None
-        for as_booleans, stand_in in self._stand_ins(deviation):
-            if self.cures(deviation.number, stand_in):
-                function = self.namespace.get(deviation.own.step)
-                told = self.words.cured(deviation, function, as_booleans)
-                if told:
-                    return told
-        return None
+        if not deviation.places and self.cures(deviation.number, with_booleans):
+            function = self.namespace.get(deviation.own.step)
+            if words := mask_words(deviation.own, self.words.own, function):
+                return words
+        stand_in = self._stand_in(deviation)
+        cured = stand_in is not None and self.cures(deviation.number, stand_in)
+        return self.words.cured(deviation) if cured else None
 
-    def _stand_ins(self, deviation: CallDeviation) -> Iterator[tuple[bool, StandIn]]:
-        """Give what may stand in the place of a call: the step with booleans, or what is right."""
+    def _stand_in(self, deviation: CallDeviation) -> StandIn | None:
+        """Return what may stand in the place of a call: what is right, as far as it is known."""
         right, order = deviation.right, deviation.order
-        if not deviation.places:
-            yield True, with_booleans
         if right.result is not None:
-            yield False, lambda function, *given: to_library(copied(right.result), self.library)
-        elif order:
-            yield False, lambda function, *given: function(*_reordered(given, order))
+            return lambda function, *given: to_library(copied(right.result), self.library)
+        if order:
+            return lambda function, *given: function(*_reordered(given, order))
+        return None
 
     def _of_ending(self, finding: Finding) -> Told | None:
         """Return what the layer does after its calls, if all of them are right."""

@@ -11,6 +11,7 @@ from itertools import permutations
 
 import numpy as np
 
+from autograder.judging.blame_findings import small_error
 from autograder.judging.compare import FLOOR, agree
 from autograder.judging.layer_calls import LayerCall
 from autograder.judging.single_number import whole_number
@@ -136,6 +137,27 @@ class MatchedCalls:
             if self._made_good(later, onward, any_order):
                 return True
         return False
+
+
+def gets_expected(own: Sequence[LayerCall], number: int, right: LayerCall) -> bool:
+    """Say whether the call `number` gets what is expected, as the steps before it give it.
+
+    What is in another type of numbers than expected is the result of a step.
+    """
+    call = own[number]
+    if not call.bound or len(call.arguments) < len(right.arguments):
+        return False
+    for given, wanted in zip(call.arguments, right.arguments):
+        if not alike(given, wanted) or small_error(given, wanted):
+            return False
+        types = [each.dtype for each in (given, wanted) if isinstance(each, np.ndarray)]
+        made = (result for before in own[:number] for result in before.results)
+        if len(set(types)) > 1 and not any(
+            isinstance(each, np.ndarray) and each.dtype == types[0] and alike(given, each)
+            for each in made
+        ):
+            return False
+    return True
 
 
 def _is_one_of(value: Value, others: Sequence[Value]) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,6 @@ from autograder.judging.call_deviation import CallDeviation, MatchedCalls, alike
 from autograder.judging.examples import Example
 from autograder.judging.layer_calls import LayerCall
 from autograder.judging.layer_source import calling_line, named_order, unpacked_names
-from autograder.judging.mask_fit import mask_words
 from autograder.judging.single_number import whole_number
 from autograder.judging.unnamed_array import array_words, factor
 from autograder.judging.value_origin import ValueOrigin, gives
@@ -65,13 +63,11 @@ class DeviationWords:
         last = deviation.number == len(self.own) - 1
         return last and isinstance(self.reply, Failed) and not deviation.own.answered
 
-    def cured(self, deviation: CallDeviation, function: Any, as_booleans: bool) -> Told | None:
+    def cured(self, deviation: CallDeviation) -> Told | None:
         """Return the words for a call; with its right answer, the layer is right."""
         if deviation.places:
             return self.given(deviation)
         own = deviation.own
-        if as_booleans:
-            return mask_words(own, self.own, function)
         if not own.answered:  # the exception says more
             return None
         if nearly := self._nearly_right(deviation):

@@ -15,7 +15,7 @@ import numpy as np
 from autograder.judging.compare import ResultSpec, arrays_of, compare_form
 from autograder.judging.diagnosis import Candidate, diagnose, named
 from autograder.judging.draw_words import draw_words
-from autograder.judging.precision import LOWER
+from autograder.judging.precision import LOWER, decimals_of, few_decimals_words
 from autograder.judging.shared_numbers import repetitions, sharing
 from autograder.model.request import Failed, Reply, Returned
 from autograder.model.verdict import Finding, Outcome
@@ -160,13 +160,23 @@ def _fault(expectation: Distributed, value: Value) -> _Fault | None:
             return _Fault("order", second, 0.0, sentence)
     merged = np.sort(np.concatenate([*magnitudes.values()]), kind="stable")  # quick on such runs
     shared = sharing(arrays) if repetitions(merged) else None
+    repeated = [n for n, each in arrays.items() if repetitions(magnitudes[n]) > 0.1 * each.size]
+    # Of rounded numbers, many are equal by chance.
+    for name in {name: None for name in (*(shared or ()), *repeated)}:
+        digits = decimals_of(arrays[name])
+        if digits is not None:
+            sentence = (
+                f"The numbers of `{name}` {few_decimals_words(digits)}, so that many are equal. "
+                "A draw keeps all of its digits."
+            )
+            return _Fault("rounded", name, digits, sentence)
     if shared:
         sentence = (
             f"`{shared[0]}` and `{shared[1]}` are not separate draws: they share many numbers."
         )
         return _Fault("shared", shared[1], 0.0, sentence)
     for name, array in arrays.items():
-        if repetitions(magnitudes[name]) > 0.1 * array.size:
+        if name in repeated:
             sentence = f"The numbers of `{name}` repeat: it is not one draw."
             return _Fault("repeated", name, 0.0, sentence)
         if _is_orthogonal(array):

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,37 +21,39 @@ import numpy as np
 from autograder.judging.asking import AskedExample, ask_example, is_asked_after, settled
 from autograder.judging.beyond_values import ADDED_FACT
 from autograder.judging.blame_findings import (
+    LayerCalls,
+    Spoiler,
     WrongStep,
     in_one_place,
     nameless,
     placed_call,
     reworded,
-    small_error,
     waiting,
     without_name,
     without_way_back,
 )
 from autograder.judging.call_blame import CallBlame
-from autograder.judging.call_deviation import MatchedCalls
+from autograder.judging.call_deviation import MatchedCalls, gets_expected
 from autograder.judging.class_words import with_added_names, with_class_words, wrong_size
-from autograder.judging.compare import compare
-from autograder.judging.conditions import without_conditions
+from autograder.judging.compare import ResultSpec, compare
+from autograder.judging.conditions import explained, without_conditions
 from autograder.judging.deviation_words import DeviationWords, Told
 from autograder.judging.examples import Example
-from autograder.judging.expectation import Agrees, judge, with_attributes
+from autograder.judging.expectation import Agrees, Expectation, judge, with_attributes
 from autograder.judging.inprocess import copied
 from autograder.judging.layer_calls import CallRecorder, LayerCall, StandIn
 from autograder.judging.layer_source import calling_line
+from autograder.judging.mask_fit import mask_words, with_booleans
 from autograder.judging.precision import is_near
 from autograder.judging.value_origin import ValueOrigin
 from autograder.model.request import Failed, Reply, Request, Respondent, Returned
-from autograder.model.verdict import Finding, Outcome
+from autograder.model.verdict import CheckVerdict, Finding, Outcome
 from autograder.protocol.arrays import to_library
 from autograder.protocol.wire import Value
 
 _TOLD = (Outcome.WRONG_VALUES, Outcome.WRONG_SHAPE, Outcome.WRONG_TYPE, Outcome.RAISED)
 _MAY_WAIT = (*_TOLD, Outcome.NOT_WRITTEN)
-_SECONDS = 3.0  # that may be spent on one layer; the code runs once more for each idea
+_SECONDS = 3.0  # for the steps of a layer, and for its calls; each idea runs the code once more
 
 
 class _TooLong(Exception):
@@ -69,16 +72,18 @@ class LayerBlame:
     examples: Sequence[Example]
     respondent: Callable[[str], Respondent]
     _known: dict[str, Finding | None] = field(default_factory=dict)
-    # What is wrong with steps that pass, by less than their own checks can see.
-    _small: dict[str, Finding] = field(default_factory=dict)
+    # The checks that steps fail which pass all of their own, by the names of the steps.
+    charged: dict[str, CheckVerdict] = field(default_factory=dict)
+    _spoilers: dict[str, Spoiler] = field(default_factory=dict)
     _end: float = math.inf
 
     def told(self, asked: Sequence[AskedExample]) -> tuple[AskedExample, ...]:
         """Return the answered examples with what is at fault: an earlier step, or a call."""
-        self._end = time.monotonic() + _SECONDS
         with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
+            self._end = time.monotonic() + _SECONDS
             with suppress(_TooLong):
-                self._look_for_small_error(asked)
+                self._look_for_spoiler(asked)
+            self._end = time.monotonic() + _SECONDS
             told = [self._told_in_time(each) for each in asked]
         pairs = [(each.finding, new) for each, new in zip(asked, told) if each.finding and new]
         # Seen in one example, what is told there says more than the name does in the others.
@@ -134,22 +139,72 @@ class LayerBlame:
             return in_one_place(finding, step, method)
         return placed_call(finding, recorder.calls)
 
-    def _look_for_small_error(self, asked: Sequence[AskedExample]) -> None:
-        """Note the first step whose small error alone makes the layer wrong, if one does.
+    def _look_for_spoiler(self, asked: Sequence[AskedExample]) -> None:
+        """Note the first step that passes its own checks and yet makes the layer wrong, if any.
 
-        As in class, a step is asked in double precision what a right layer passes to it. With what
-        is expected in its place, the layer is right. Where that cannot be tried, because the calls
-        hold too much to be written down or gradients are asked, the layer is nearly right.
+        As in class, it is asked alone what a right layer passes to it, and what the learner's own
+        steps give it. With what is expected in its place, the layer is right. Where that cannot be
+        tried, because the calls hold too much to be written down or gradients are asked, the layer
+        is nearly right. One answer of each outcome and precision is looked at.
         """
-        values = Outcome.WRONG_VALUES
-        for each in (each for each in asked if each.finding and each.finding.outcome is values):
+        kinds: dict[tuple[Outcome, str], AskedExample] = {}
+        for each in asked:
+            if each.finding and each.finding.outcome in _TOLD:
+                kinds.setdefault((each.finding.outcome, each.example.request.dtype), each)
+        for each in kinds.values():
             example = each.example if each.example.calls else self._with_calls(each.example)
-            likely = self._is_nearly_right(each)
-            for step in dict.fromkeys(call.step for call in example.calls):
-                finding = self._small_error_of(step, example)
-                if finding and (likely or self._is_cured_by(step, each.example)):
-                    self._small[step] = finding
-                    return
+            if spoiler := self._spoiler(each, example):
+                self._spoilers[spoiler.step] = spoiler
+                if each.finding:
+                    shown = spoiler.verdict(each.example.step, each.finding)
+                    self.charged[spoiler.step] = shown
+                return
+
+    def _spoiler(self, asked: AskedExample, example: Example) -> Spoiler | None:
+        """Return the step at fault in one answer; `example` has the calls of a right layer."""
+        passed = _ExampleCalls(example, self.examples, self.respondent, self.library)
+        given = f"what a right `{example.step}` passes to it"
+        likely = self._is_nearly_right(asked)
+        ways: tuple[tuple[Callable[[str], Finding | None], str, bool], ...] = (
+            (passed.fault, given, False),
+            (passed.fault_in_other_orders, f"{given}, in another order in memory", False),
+            (passed.small_fault, given, likely),
+            (self._fault_in_own_calls(asked.example, passed), "what your other steps give", False),
+        )
+        for find, when, near in ways:
+            for step in passed.steps:
+                self._demand_time()
+                fault = find(step)
+                if fault and (near or self._is_cured_by(step, asked.example)):
+                    return Spoiler(step, fault, when) if not self._own_finding(step) else None
+        return None
+
+    def _fault_in_own_calls(
+        self, example: Example, passed: _ExampleCalls
+    ) -> Callable[[str], Finding | None]:
+        """Return who finds what is wrong with a step that gets what the learner's steps give."""
+        recorder = self._recorder({})
+        self._asked(example, recorder)
+        own, right = recorder.calls, passed.example.calls
+        pairs = MatchedCalls.of(own, right).pairs.items()
+        fitting = {
+            number: right[at] for number, at in pairs if gets_expected(own, number, right[at])
+        }
+        calls = tuple(
+            replace(call, arguments=own[number].arguments) for number, call in fitting.items()
+        )
+        asking = replace(passed, example=replace(passed.example, calls=calls))
+
+        def fault(step: str) -> Finding | None:
+            found = asking.fault(step)
+            for number in [n for n in fitting if own[n].step == step] if found else ():
+                words = mask_words(own[number], own, self.namespace.get(step))
+                if words and self._is_right(example, {number: with_booleans}):
+                    fact, look = words
+                    return Finding(Outcome.WRONG_VALUES, fact, look=look)
+            return found
+
+        return fault
 
     def _with_calls(self, example: Example) -> Example:
         """Return another example of the same layer, whose calls are written down."""
@@ -165,29 +220,13 @@ class LayerBlame:
         given = with_attributes(request, reply)
         return isinstance(given, Returned) and is_near(given.value, expected.expected)
 
-    def _small_error_of(self, step: str, example: Example) -> Finding | None:
-        """Return what is wrong with a step that gets what it gets in the layer, if anything is."""
-        forms = [each.expectation.form for each in self.examples if each.step == step]
-        if not forms or any(form.compare != "values" for form in forms):
-            return None
-        dtype = "float64" if self.library == "torch" else ""
-        for call in (each for each in example.calls if each.step == step):
-            self._demand_time()
-            reply = self.respondent(step).ask(Request(step, call.arguments, dtype=dtype))
-            if isinstance(reply, Returned):
-                found = compare(reply.value, call.result, replace(forms[0], precision=""))
-                found = found or small_error(reply.value, call.result)
-                if found:
-                    return found
-        return None
-
     def _is_cured_by(self, step: str, example: Example) -> bool:
         """Say whether the layer is right with the expected numbers in all results of a step."""
         recorder = self._recorder({})
         self._asked(example, recorder)
         pairs = MatchedCalls.of(recorder.calls, example.calls).pairs
         stand_ins = {
-            number: _corrected(example.calls[place].result, self.library)
+            number: _corrected(example.calls[place].result, self.library, example.request.dtype)
             for number, place in pairs.items()
             if example.calls[place].step == step
         }
@@ -274,8 +313,8 @@ class LayerBlame:
                 self._known[name] = self._own_finding(name)
             if name in reached and (finding := self._known[name]):
                 return WrongStep(name, number, finding)
-            if name in reached and name in self._small:
-                return WrongStep(name, number, self._small[name], passes=True)
+            if name in reached and (spoiler := self._spoilers.get(name)):
+                return WrongStep(name, number, spoiler.fault, when=spoiler.when)
         return None
 
     def _wrong_parent(self, example: Example) -> WrongStep | None:
@@ -302,18 +341,82 @@ class LayerBlame:
             raise _TooLong
 
 
-def _corrected(right: Value, library: str) -> StandIn:
+@dataclass(frozen=True)
+class _ExampleCalls(LayerCalls):
+    """The calls that are written down in an `example` of a layer."""
+
+    example: Example
+    examples: Sequence[Example]
+    respondent: Callable[[str], Respondent]
+    library: str
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The steps that are called."""
+        return tuple(dict.fromkeys(call.step for call in self.example.calls))
+
+    @cached_property
+    def calls(self) -> Sequence[Request]:
+        """The calls, in the order of the layer."""
+        dtype = self.example.request.dtype
+        return [Request(call.step, call.arguments, dtype=dtype) for call in self.example.calls]
+
+    def ask(self, request: Request) -> Reply:
+        """Put a call to the learner's step."""
+        return self.respondent(request.target).ask(request)
+
+    def judged(self, request: Request, reply: Reply) -> Finding | None:
+        """Return what is wrong with the answer to a call, None if nothing is."""
+        right, form = self._result(request), self._form(request.target)
+        if right is None:
+            return None
+        expected = Agrees(right, replace(form, precision=request.dtype))
+        finding = judge(expected, request, reply, ())
+        return finding and explained(finding, request, expected, self._asked_again)
+
+    def _asked_again(self, request: Request, expectation: Expectation) -> Finding | None:
+        return judge(expectation, request, self.ask(request), ())
+
+    def right(self, request: Request) -> Value:
+        """Return the numbers that a right step gives, None where it is not judged by these."""
+        by_values = self._form(request.target).compare == "values"
+        return self._result(request) if by_values else None
+
+    def _result(self, request: Request) -> Value:
+        calls = zip(self.calls, self.example.calls)
+        return next(call.result for each, call in calls if each.arguments is request.arguments)
+
+    @property
+    def double(self) -> str:
+        """The dtype of numbers in double precision, "" where they have it anyway."""
+        return "float64" if self.library == "torch" else ""
+
+    def begin_afresh(self) -> None:
+        """Do nothing: there is one process."""
+
+    def _form(self, step: str) -> ResultSpec:
+        return next(each.expectation.form for each in self.examples if each.step == step)
+
+
+def _corrected(right: Value, library: str, dtype: str) -> StandIn:
     """Return who calls a step, and makes its numbers right; gradients are the step's own."""
 
     def add(own: Any, wanted: Value) -> Any:
         if isinstance(wanted, tuple):
-            return tuple(map(add, own, wanted))
-        if own.shape != np.shape(wanted):
-            return own
-        plain = own.detach() if library == "torch" else own
-        return own + (to_library(copied(wanted), library) - plain)
+            parts = own if isinstance(own, tuple) and len(own) == len(wanted) else wanted
+            return tuple(map(add, parts, wanted))
+        numbers = to_library(copied(wanted), library, dtype)
+        if library != "torch" or type(own) is not type(numbers) or own.shape != numbers.shape:
+            return numbers
+        return (own + (numbers - own.detach())).to(numbers.dtype)
 
-    return lambda function, *given: add(function(*given), right)
+    def answer(function: Callable[..., Any], *given: Any) -> Any:
+        try:
+            return add(function(*given), right)
+        except Exception:  # what it raises is what is wrong with it
+            return add(None, right)
+
+    return answer
 
 
 def _has_no_way_back(example: Example, reply: Returned) -> bool:

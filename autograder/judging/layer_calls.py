@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import wraps
-from types import FunctionType
 from typing import Any
 
 from autograder.judging.inprocess import round_tripped
@@ -64,7 +63,12 @@ class CallRecorder:
     def recording(self) -> Iterator[None]:
         """Record while the body runs; the namespace is as before afterwards."""
         own = {name: self.namespace.get(name) for name in self.steps}
-        functions = {name: each for name, each in own.items() if isinstance(each, FunctionType)}
+        # Also what a decorator has made of a function, such as one that keeps its results.
+        functions = {
+            name: each
+            for name, each in own.items()
+            if callable(each) and not isinstance(each, type)
+        }
         self.namespace.update(
             {name: self._watched(name, function) for name, function in functions.items()}
         )
@@ -73,7 +77,7 @@ class CallRecorder:
         finally:
             self.namespace.update(functions)
 
-    def _watched(self, name: str, function: FunctionType) -> Callable[..., Any]:
+    def _watched(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
         def step(*arguments: Any, **keywords: Any) -> Any:
             self.reached.add(name)
@@ -107,12 +111,12 @@ class CallRecorder:
 
 
 def _bound(
-    function: FunctionType, arguments: tuple[Any, ...], keywords: Mapping[str, Any]
+    function: Callable[..., Any], arguments: tuple[Any, ...], keywords: Mapping[str, Any]
 ) -> tuple[tuple[str, ...], tuple[Any, ...]] | None:
     """Return parameters and arguments in order, None where they do not fit."""
     try:
         bound = inspect.signature(function).bind(*arguments, **keywords)
-    except TypeError:
+    except (TypeError, ValueError):  # ValueError: a function of a library without a signature
         return None
     bound.apply_defaults()
     return tuple(bound.arguments), tuple(bound.arguments.values())

@@ -10,7 +10,7 @@ import numpy as np
 
 from autograder.judging.compare import ResultSpec, arrays_of
 from autograder.judging.diagnosis import Candidate, diagnose, named, told_by_cause
-from autograder.judging.precision import LOWER
+from autograder.judging.precision import LOWER, decimals_of, few_decimals_words
 from autograder.judging.shared_numbers import repetitions, sharing
 from autograder.judging.value_words import type_words
 from autograder.model.request import Failed, Reply, Request, Returned
@@ -163,10 +163,9 @@ def _layer_fault(
         )
         right = "The sizes of the layers are right."
         return Finding(Outcome.WRONG_VALUES, fact, right=right, look=look, cause=True)
-    shared = sharing(
-        {name: each.weight for name, each in zip(form.names, given) if isinstance(each, Linear)}
-    )
-    if shared:
+    layers = {name: each for name, each in zip(form.names, given) if isinstance(each, Linear)}
+    shared = sharing({name: each.weight for name, each in layers.items()})
+    if shared and all(decimals_of(each.weight) is None for each in layers.values()):
         fact = f"The weights of `{shared[0]}` and `{shared[1]}` are not separate draws: many agree."
         right = "The sizes of the layers are right."
         look = "Is one cut out of the other, or is a seed set again before each?"
@@ -215,9 +214,12 @@ def _untrained(name: str, layer: Linear) -> Finding | None:
     sizes = weight.size - repetitions(np.sort(np.abs(weight), axis=None))
     if weight.size > 2 and sizes < 0.9 * weight.size:
         held = "are all the same" if sizes == 1 else f"take only {sizes} values"
+        digits = decimals_of(weight) if sizes > 1 else None
+        # Of rounded numbers, many are equal by chance.
+        what = few_decimals_words(digits) if digits else "are not drawn at random"
         fact = (
-            f"The weights of `{name}` are not drawn at random: its {weight.size} numbers {held}, "
-            "apart from the sign."
+            f"The weights of `{name}` {what}: its {weight.size} numbers {held}, apart from the "
+            "sign."
         )
         look = "Outputs with equal weights learn the same. What does a new `nn.Linear` hold?"
         return Finding(Outcome.WRONG_VALUES, fact, right=right, look=look)

@@ -1,4 +1,4 @@
-"""A mask of 1 and 0 beside a step that wants booleans: each right alone, but not together."""
+"""A mask of 1 and 0 that a step gets which takes only booleans."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def mask_words(own: LayerCall, calls: Sequence[LayerCall], function: Any) -> tup
     if not isinstance(mask, np.ndarray):
         return None
     maker = next((call.step for call in calls if gives(call, mask)), "")
-    both = f"`{maker}` and `{own.step}` are each right alone, but do not fit together. "
+    from_maker = f", which your `{maker}` makes" if maker else ""
     fact = (
-        f"{both if maker else ''}In line {own.line}, `{own.step}` gets a `{name}` of "
-        f"{mask.dtype.name}. With one of bool, your layer gives what is expected."
+        f"In line {own.line}, `{own.step}` gets a `{name}` of {mask.dtype.name}{from_maker}. With "
+        "one of bool, your layer gives what is expected."
     )
     inverts = INVERT.get(mask.dtype.kind, "") if _inverts(function) else ""
     return fact, inverts or f"What does `{own.step}` do with a mask of 1 and 0?"

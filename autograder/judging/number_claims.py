@@ -8,6 +8,7 @@ import numpy as np
 
 from autograder.judging.compare import FLOOR
 from autograder.judging.difference import Difference
+from autograder.judging.precision import decimals_of, decimals_words
 from autograder.model.claim import Claim, Measure
 
 _POWERS = {
@@ -16,7 +17,6 @@ _POWERS = {
     0.5: "the square root of",
     -1.0: "1 divided by",
 }
-_MOST_DECIMALS = 4  # that somebody rounds to
 _NEARLY = 2e-3  # how far from 1 a factor is that is told as one near it
 
 
@@ -60,17 +60,14 @@ def _rounded(seen: Difference) -> Claim | None:
     actual, expected = (np.asarray(each, np.float64) for each in (seen.actual, seen.expected))
     if actual.size < 3 or not np.isfinite(actual).all() or np.ptp(actual) == 0:
         return None
-    for digits in range(_MOST_DECIMALS + 1):
-        # In units of the last decimal: each a whole number, and the nearest one.
-        units, off = actual * 10**digits, np.abs(actual - expected) * 10**digits
-        if np.abs(units - np.rint(units)).max() < 1e-2 and off.max() < 0.5 + 1e-3:
-            decimals = {0: "whole numbers", 1: "1 decimal"}.get(digits, f"{digits} decimals")
-            return Claim(
-                "rounded",
-                f"{seen.label} is what is expected, rounded to {decimals}.",
-                "Numbers are rounded to be read, and not to be computed with. Which line does it?",
-            )
-    return None
+    digits = decimals_of(seen.actual)
+    if digits is None or np.abs(actual - expected).max() * 10**digits > 0.5 + 1e-3:
+        return None
+    return Claim(
+        "rounded",
+        f"{seen.label} is what is expected, rounded to {decimals_words(digits)}.",
+        "Numbers are rounded to be read, and not to be computed with. Which line does it?",
+    )
 
 
 def best_factor(seen: Difference) -> float | None:

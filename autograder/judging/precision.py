@@ -30,6 +30,7 @@ _NAMES = {np.dtype(name).char: name for name in ("float16", "float32", "float64"
 # A result is rounded a few times on its way; being off by more than this is an error.
 _ROUNDINGS = 8
 _NEAR = 1e-3  # of the largest number
+_MOST_DECIMALS = 4  # that somebody rounds to
 
 
 def asked_precision(expected: np.ndarray, precision: str = "") -> str:
@@ -84,6 +85,30 @@ def _is_of(array: np.ndarray, name: str) -> bool:
             return bool((array.astype(np.float16) == array).all())
         # bfloat16 is float32 without the lower half of its bits.
         return bool((single == array).all() and not (single.view(np.uint32) & 0xFFFF).any())
+
+
+def decimals_of(array: np.ndarray) -> int | None:
+    """Return to how many decimals all numbers of an array are rounded, None if they have more."""
+    eps = np.finfo(array.dtype).eps if array.dtype.kind == "f" else 0.0
+    numbers = np.asarray(array, np.float64)
+    if not np.isfinite(numbers).all():
+        return None
+    for digits in range(_MOST_DECIMALS + 1):
+        units = numbers * 10**digits  # of the last decimal
+        close = np.minimum(4 * eps * np.maximum(np.abs(units), 1), 1e-2)
+        if (np.abs(units - np.rint(units)) <= close).all():
+            return digits
+    return None
+
+
+def decimals_words(digits: int) -> str:
+    """Say what numbers are that are rounded to so many decimals."""
+    return {0: "whole numbers", 1: "1 decimal"}.get(digits, f"{digits} decimals")
+
+
+def few_decimals_words(digits: int) -> str:
+    """Say of numbers that they have no more decimals."""
+    return f"have no more than {decimals_words(digits)}" if digits else "are whole numbers"
 
 
 def apart(given: Value, expected: Value) -> tuple[float, float]:

@@ -21,7 +21,7 @@ SQUARE = checks.sizes(
 )
 # A weight that is not transposed fits only where the layer has as many inputs as outputs.
 EVEN = checks.sizes(
-    {"B": 2, "S": 5, "C": 12, "head_dim": 3}, {"B": 3, "S": 4, "C": 6, "head_dim": 6}
+    {"B": 2, "S": 5, "C": 3, "head_dim": 3}, {"B": 3, "S": 4, "C": 24, "head_dim": 6}
 )
 # 4 does not divide these hidden sizes.
 UNEVEN = checks.sizes({"C": 11, "head_dim": 2})

@@ -70,3 +70,12 @@ def test_nothing_is_told_of_a_right_draw() -> None:
 def test_a_draw_on_one_side_of_another_mean_is_told_by_that_number() -> None:
     finding = told(lambda rng: 1 + np.abs(normal(rng)), mean=1.0)
     assert finding and "None of its numbers is less than 1." in finding.look
+
+
+@pytest.mark.parametrize("decimals", [2, 3])
+def test_rounded_draws_are_not_called_copies_of_each_other(decimals: int) -> None:
+    finding = told(lambda rng: normal(rng).round(decimals))
+    assert finding and finding.fact == (
+        f"The numbers of `queries` have no more than {decimals} decimals, so that many are equal. "
+        "A draw keeps all of its digits."
+    )

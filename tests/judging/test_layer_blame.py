@@ -11,7 +11,7 @@ from autograder.model.request import ExceptionReport
 from autograder.model.verdict import Finding, Outcome, telling
 from autograder.verification.student_text import StudentText
 from autograder.verification.wording import reading_gaps
-from judging.judged_layer import HEADS, NUMPY, TORCH, VIT, exercise_of, judged, words
+from judging.judged_layer import HEADS, NUMPY, TORCH, VIT, Change, exercise_of, judged, words
 
 INT_MASK = (
     "np.tril(np.ones((sequence_length, sequence_length)))",
@@ -98,7 +98,7 @@ def test_an_error_that_only_the_layer_makes_visible_is_told_of_the_step_as_in_cl
     assert verdict.outcome is Outcome.WAITS and verdict.finding
     assert verdict.finding.fact == (
         "`forward` calls your `compute_attention_weights`, which passes its own check, but is not "
-        "right with what a right layer passes to it. "
+        f"right with what a right `{layer}` passes to it. "
         f"So this step waits for step {NEARLY[name, old, new]}."
     )
     seen = "Look there first. Its numbers are nearly right: they differ by up to "
@@ -116,8 +116,8 @@ def test_a_step_that_is_too_far_off_with_what_the_layer_passes_is_not_called_nea
     clamped = ("scaled_scores.softmax(dim=-1)", "scaled_scores.softmax(dim=-1).clamp(min=1e-5)")
     assert judged(HEADS, "compute_attention_weights", clamped).passes
     told = words(HEADS, clamped)
-    assert "which passes its own check, but is not right with what a right layer passes" in told
-    assert "nearly right" not in told and "numbers are not as expected" in told
+    assert "which passes its own check, but is not right with what a right `" in told
+    assert "nearly right" not in told and "Where 0 is expected, the result holds 1e-05." in told
 
 
 def test_where_only_gradients_show_a_small_error_it_is_told_of_the_step() -> None:
@@ -127,6 +127,44 @@ def test_where_only_gradients_show_a_small_error_it_is_told_of_the_step() -> Non
     )
     told = words(HEADS, ("return scaled_scores.softmax(dim=-1)", softmax))
     assert told.startswith("`forward` calls your `compute_attention_weights`, which passes its own")
+
+
+VIEWED = (
+    "return attention_weights @ values",
+    "return attention_weights @ values.view(values.shape[0], -1).view(values.shape)",
+)
+IN_SINGLE = (
+    "return attention_scores / math.sqrt(head_dim)",
+    "return attention_scores / torch.tensor([float(head_dim)]).sqrt()",
+)
+
+
+@pytest.mark.parametrize(
+    ("step", "change", "when"),
+    [
+        ("apply_attention", VIEWED, ", in another order in memory."),
+        ("scale_scores", IN_SINGLE, "."),
+    ],
+)
+def test_a_step_that_fails_on_memory_order_or_dtype_in_the_layer_is_charged_and_not_called_right(
+    step: str, change: Change, when: str
+) -> None:
+    verdict = judged(TORCH, "SingleHeadAttention", change)
+    assert judged(TORCH, step, change).passes
+    assert verdict.outcome is Outcome.WAITS and verdict.finding
+    layer = "a right `SingleHeadAttention` passes to it"
+    assert f"`{step}`, which passes its own check, but is not right with what {layer}{when}" in (
+        verdict.finding.fact
+    )
+    assert not any(
+        PASSING in each.finding.message for each in verdict.checks if each.finding is not None
+    )
+
+
+def test_a_step_that_keeps_its_results_is_seen_where_the_layer_calls_it() -> None:
+    cached = ("def create_projections(", "@__import__('functools').cache\ndef create_projections(")
+    verdict = judged(TORCH, "SingleHeadAttention", cached)
+    assert verdict.outcome is Outcome.WAITS
 
 
 def test_a_step_that_gets_nearly_what_is_expected_is_not_said_to_get_what_is_expected() -> None:
@@ -222,17 +260,20 @@ def test_where_each_step_is_right_the_call_that_is_not_is_told(
     assert right or "in the part of your layer that does the work of" in told
 
 
-def test_a_mask_of_whole_numbers_and_a_step_that_inverts_it_do_not_fit_and_neither_is_wrong() -> (
+def test_a_step_that_takes_only_booleans_is_not_called_right_beside_a_mask_of_whole_numbers() -> (
     None
 ):
     told = words(NUMPY, INT_MASK, INVERTED)
-    assert "`create_causal_mask` and `apply_mask` are each right alone, but do not fit" in told
-    assert "of int64. With one of bool, your layer gives what is expected." in told
+    assert "your `apply_mask`, which passes its own check, but is not right with what your" in told
+    assert "of int64, which your `create_causal_mask` makes. With one of bool, your layer" in told
+    assert "each right alone" not in told
     assert "it makes -2 of 1" in told
 
 
 def test_a_mask_of_floats_cannot_be_inverted_and_is_told_the_same_way() -> None:
-    assert "of float64. With one of bool, your layer" in words(NUMPY, INVERTED)
+    assert "of float64, which your `create_causal_mask` makes. With one of bool" in words(
+        NUMPY, INVERTED
+    )
 
 
 def test_a_mask_of_booleans_that_is_inverted_makes_a_right_layer() -> None:

@@ -196,7 +196,8 @@ OF_ONE_SHAPE = (
 
 def test_an_exception_in_a_step_that_is_right_is_told_with_its_line() -> None:
     told = words(HEADS, OF_ONE_SHAPE)
-    assert "of `project_output`, called in line" in told and "raises `IndexError" in told
+    assert "calls your `project_output`, which passes its own check" in told
+    assert "raises `IndexError" in told
 
 
 def test_a_mask_of_floats_is_told_at_its_step() -> None:

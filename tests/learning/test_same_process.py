@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import json
 import os
 import random
 import signal
@@ -18,8 +19,10 @@ from autograder.learning.runner.checking import check_work
 from autograder.learning.runner.process import Child
 from autograder.learning.runner.same_process import SameProcess
 from autograder.model.exercise import Exercise, read_exercise
-from support.learner_workspace import NAME, start, stub_file
+from autograder.model.verdict import Outcome
+from support.learner_workspace import NAME, REFERENCE, ROOT, start, stub_file
 from support.nameless_mistakes import written
+from support.typed_commands import typed
 
 Check = Callable[[str], dict[str, Any]]
 
@@ -50,6 +53,39 @@ def test_it_says_what_a_child_says(exercise: Exercise, check: Check) -> None:
     here = check(body("print('here')", "return scores / scores.sum(-1, keepdims=True)"))
     with Child(exercise) as child:
         assert here == check_work(exercise, exercise.steps, child=child).document()
+
+
+def test_a_step_that_is_wrong_with_what_other_steps_give_fails_at_home_as_in_class(
+    exercise: Exercise, tmp_path: Path
+) -> None:
+    text = REFERENCE.replace(
+        "np.tril(np.ones((sequence_length, sequence_length)))",
+        "np.tri(sequence_length, dtype=np.uint8)",
+    ).replace(
+        "np.where(causal_mask == 1, scaled_scores, -1e9)",
+        "scaled_scores + (causal_mask - 1) * 1e9",
+    )
+    file = exercise.folder / f"{NAME}.py"
+    file.write_text(text, encoding="utf-8")
+    home = check_work(exercise, exercise.steps, child=SameProcess(exercise))
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "ada.py").write_text(text, encoding="utf-8")
+    words = ("--exercise", NAME, "--output", tmp_path / "out")
+    assert typed("grade", tmp_path / "class", *words, folder=ROOT).code == 0
+    (verdict,) = (tmp_path / "out" / "verdicts").iterdir()
+    graded = json.loads(verdict.read_text(encoding="utf-8"))
+    wrong = {
+        "home": {run.step.name: run.verdict for run in home.steps if not run.verdict.passes},
+        "class": {each["name"]: each for each in graded["steps"] if each["outcome"] != "passed"},
+    }
+    # In class, the layer is judged with a right step in place of this one; at home, it waits.
+    layer = wrong["home"].pop("SingleHeadAttention")
+    assert layer.outcome is Outcome.WAITS
+    assert list(wrong["home"]) == list(wrong["class"]) == ["apply_mask"]
+    fact = "With what your other steps give, `apply_mask` does not give what is expected."
+    finding = wrong["home"]["apply_mask"].finding
+    assert finding and finding.fact == fact
+    assert wrong["class"]["apply_mask"]["checks"][-1]["finding"]["fact"] == fact
 
 
 def test_code_that_ends_python_costs_its_own_step_alone(check: Check) -> None:

@@ -146,8 +146,11 @@ class Job:
         told = asked
         quiet = printed(self._facts["kilobytes"] * KILOBYTE)
         limit = self._watchdog.limit(self._facts["seconds"])
+        blame = self._questions.blame(self._names)
         with suppress(StillRunning, TooMuchPrinted, Blocked), quiet, limit:
-            told = self._questions.blame(self._names).told(asked)
+            told = blame.told(asked)
+            for step, check in blame.charged.items():
+                self._send(event="charged", step=step, check=check_facts(check))
         return told
 
     def _speak(self, layer: str) -> None:
