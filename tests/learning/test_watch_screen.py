@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.learning.commands.watching import PAUSE
 from autograder.learning.terminal.keys import single_keys
 from support.learner_workspace import (
     NAME,
@@ -127,6 +129,28 @@ def test_it_stays_on_a_step_that_has_passed_until_enter_or_until_other_code_is_s
     terminal.frame("Step 2 of 11: initialize_weights", "not written yet")
     put(workspace, softmax=RIGHT_SOFTMAX, create_causal_mask="    return np.tri(sequence_length)")
     terminal.frame("✓ create_causal_mask passes.", "was      0", "Enter for step 2")
+
+
+def test_a_command_that_is_typed_or_pasted_into_a_watch_neither_moves_it_nor_costs_a_hint(
+    workspace: Path, terminal: Terminal
+) -> None:
+    terminal.frame("Step 1 of 11", "q quit")
+    for words in ("attn hint softmax\r", "help\r", "show softmax", "python -m pip list\r"):
+        for key in words:  # a fast hand
+            terminal.press(key)
+            time.sleep(0.02)
+        terminal.frame("Step 1 of 11: softmax", "This is the watch, not the shell")
+        time.sleep(PAUSE)
+        terminal.press(words)
+        terminal.frame("Step 1 of 11: softmax", "This is the watch, not the shell")
+        time.sleep(PAUSE)
+    terminal.press("nn")
+    terminal.frame("Step 3 of 11")
+    terminal.press("ph")
+    terminal.frame("Step 2 of 11", "Hint 1 of 5")
+    noted = json.loads((workspace / ".attn" / "progress.json").read_text(encoding="utf-8"))
+    hints = {name: each["hints"] for name, each in noted["exercises"][NAME].items()}
+    assert hints["softmax"] == 0 and sum(hints.values()) == 1
 
 
 def test_it_says_which_save_it_has_looked_at_and_what_is_in_it(
