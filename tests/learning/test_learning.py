@@ -58,11 +58,11 @@ def test_start_lays_out_every_exercise_and_says_what_to_type_next(tmp_path: Path
     for folder in (ROOT / "assignments").glob("*/"):
         files = {path.name for path in (tmp_path / "work" / folder.name).iterdir()}
         assert {f"{folder.name}.py", f"{folder.name}.ipynb", "examples.json"} <= files
-    assert "  cd work\n  attn watch  checks whenever you save\n" in run.out
+    assert "  cd work\n  attn watch\n    checks whenever you save\n" in run.out
     assert "Single-head attention in NumPy\n  11 steps, about 85 minutes\n" in run.out
     assert "In `softmax`, replace the line that raises NotImplementedError" in run.words
-    assert "Begin with `attn watch torch_multi_head`, and write its class first" in run.words
-    named = re.findall(rf"^  ({NAME}/\S+)  in ", run.out, re.MULTILINE)
+    assert "Begin here, and write the class first" in run.words
+    named = re.findall(rf"^  ({NAME}/\S+)\n    in ", run.out, re.MULTILINE)
     named = [tmp_path / "work" / file for file in named]
     assert [file.suffix for file in named] == [".py", ".ipynb"]
     assert all(file.is_file() for file in named)

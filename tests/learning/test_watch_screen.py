@@ -178,30 +178,30 @@ def test_nothing_scrolls_off_at_any_size_and_what_matters_is_there(
     workspace: Path, terminal: Terminal
 ) -> None:
     put(workspace, softmax=LONG)
-    terminal.frame("To see all: attn check softmax")
+    terminal.frame(" more lines: key m")
     for height, columns in SMALL:
         terminal.process.setwinsize(height, columns)
-        lines = terminal.frame("Step 1", "To see all: attn check softmax")
+        lines = terminal.frame("Step 1", " more lines: key m")
         assert taken(lines, columns) < height, (height, columns, lines)
-        for key, rest in (("l", "list"), ("s", "show softmax")):
+        for key in "ls":
             terminal.press(key)
             lines = terminal.frame("Step 1")
             shown = " ".join(" ".join(lines).split())
             told = (key, height, columns, lines)
             assert taken(lines, columns) < height, told
             assert "Step 1 of 11: softmax" in shown and shown.endswith("q quit"), told
-            last = {"l": "All exercises: attn list", "s": r"The input:.*shown: B\[2\] of 4 "}
+            last = {"l": "steps passed when last checked", "s": r"The input:.*shown: B\[2\] of 4 "}
             whole = re.search(last[key], shown)
-            assert bool(whole) != (f"To see all: attn {rest}" in shown), told
+            assert bool(whole) != ("key m" in shown), told
         for _ in range(4):
             terminal.press("h")
             assert taken(terminal.frame("q"), columns) < height, (height, columns)
         terminal.press("np")
-        terminal.frame("Step 1 of 11", "To see all: attn check softmax")
+        terminal.frame("Step 1 of 11", " more lines: key m")
     terminal.process.setwinsize(60, 100)
     assert 24 < taken(terminal.frame("a printed line 11", "q quit"), 100) < 60
     terminal.process.setwinsize(10, 50)
-    assert taken(terminal.frame("To see all: attn check softmax"), 50) < 10
+    assert taken(terminal.frame(" more lines: key m"), 50) < 10
 
 
 def test_at_the_end_p_goes_to_the_last_step_and_q_says_how_far_one_is_and_what_comes_next(
@@ -219,7 +219,7 @@ def test_at_the_end_p_goes_to_the_last_step_and_q_says_how_far_one_is_and_what_c
     terminal.sees("Single-head attention in NumPy: 1 of 11 steps pass, 2 of 22 points.")
     terminal.sees("Right so far: softmax.")
     terminal.sees("Next: step 2, initialize_weights.")
-    terminal.sees(f"attn watch {NAME}  goes on there")
+    terminal.sees(f"attn watch {NAME}\r\n    goes on there")
     assert terminal.ends() == 0
 
 

@@ -119,7 +119,7 @@ def test_every_known_mistake_is_told_in_whole_sentences_also_beside_its_picture(
         seen += 1
         view, told = view_of(workspace, run), said(run)
         for extra in ((), drawn(run)):
-            first = page_of(terminal, view.showing(*extra, whole="attn show"))
+            first = page_of(terminal, view.showing(*extra))
             assert all(each in first for each in told), (known.name, first)
     assert seen > 5
 

@@ -264,26 +264,21 @@ class Watch:
 
     def _hint(self) -> None:
         session, lines = give_hint(self.view.session, self.view.exercise, self.view.step)
-        # Asked for again, a hint would be the next one, unless all were given.
-        is_new = session.progress is not self.view.session.progress
-        whole = f"attn hint {self.view.name_of(self.view.step.name)}{' --again' * is_new}"
-        self.view = replace(self.view, session=session).showing(*lines, whole=whole)
+        self.view = replace(self.view, session=session).showing(*lines)
 
     def _text(self) -> None:
         lesson = self._lesson(self.view.step.name)
         if lesson:
-            lines, whole = lesson_lines(lesson), f"attn read {self.view.name_of(lesson.step)}"
-            self.view = self.view.showing(*lines, whole=whole)
+            self.view = self.view.showing(*lesson_lines(lesson))
 
     def _answers(self) -> None:
         """Show the answer to the question after a pass, or the answers at the current step."""
         lesson = self._lesson(self.view.passed or self.view.step.name)
         if lesson:
-            whole = f"attn read {self.view.name_of(lesson.step)} --answers"
             at = self.view.at
             written = at is None or at.verdict.is_done
             lines = answer_lines(lesson, after=bool(self.view.asked), written=written)
-            self.view = self.view.showing(*lines, whole=whole)
+            self.view = self.view.showing(*lines)
 
     def _lesson(self, step: str) -> Lesson | None:
         try:
@@ -297,14 +292,13 @@ class Watch:
 
         run = self.view.at or (self.view.checkup and self.view.checkup.steps[-1])
         if run:
-            whole = f"attn show {self.view.name_of(run.step.name)}"
-            self.view = self.view.showing(*drawn(run), whole=whole)
+            self.view = self.view.showing(*drawn(run))
 
     def _list(self) -> None:
         from autograder.learning.terminal.listing import listed_steps
 
         lines = listed_steps(self.view.session, self.view.exercise)
-        self.view = self.view.showing(*lines, whole="attn list")
+        self.view = self.view.showing(*lines)
 
     def _ask_reset(self) -> None:
         question = reset_question(Task(self.view.exercise, self.view.step))

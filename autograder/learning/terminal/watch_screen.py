@@ -18,6 +18,7 @@ from autograder.learning.runner.results import Checkup, StepRun
 from autograder.learning.terminal.indented import Indented, unbroken
 from autograder.learning.terminal.listing import bar, overall
 from autograder.learning.terminal.screen import (
+    command,
     printed_pieces,
     show,
     sign_of,
@@ -57,11 +58,10 @@ def screen(console: Console, view: View, *, keys: bool) -> ShownLines:
 
 def _pages(console: Console, view: View, room: int) -> tuple[ShownLines, ...]:
     """Return the pages of the body; the picture of a step that has passed gives way to words."""
-    whole = view.whole if view.extra else f"attn check {view.name_of(view.step.name)}"
     found = tuple[ShownLines, ...]()
     for pictured in (True, False):
         pieces = [piece_of(console, each) for each in _body(view, pictured=pictured)]
-        found = pages(pieces, room, console.width, whole)
+        found = pages(pieces, room, console.width)
         if len(found) == 1 or not view.stays:
             break
     return found
@@ -157,10 +157,10 @@ def _all_done(view: View, checkup: Checkup) -> Iterator[RenderableType]:
     done = f"{name} is done. {tally(checkup)}" if by_layer else f"Every step of {name} passes."
     yield Text(done, style="bold")
     yield Text(beyond_the_checks(view.exercise))
-    commands = (
-        f"attn play {name}, then attn finish" if view.exercise.plays else f"attn finish {name}"
-    )
-    yield Text(f"In another terminal, or after q: {commands}")
+    yield Text("In another terminal, or after q:")
+    if view.exercise.plays:
+        yield command(f"attn play {name}", "your layer at work")
+    yield command(f"attn finish {name}", "what you built, and what to read next")
     after = view.session.next_exercise(view.exercise)
     if after:
         yield Text(f"n continues with {after.name}.")
