@@ -229,7 +229,9 @@ class Watch:
                 session.known(before.exercise, step),
                 before.session.known(before.exercise, step),
             )
-            session = session.noted(before.exercise, step, known.with_hints(was.hints))
+            session = session.noted(
+                before.exercise, step, replace(known, hints=was.hints, seen_hints=was.seen_hints)
+            )
         self.view = replace(self.view, session=session)
 
     def _next(self) -> None:
@@ -292,7 +294,7 @@ class Watch:
 
         run = self.view.at or (self.view.checkup and self.view.checkup.steps[-1])
         if run:
-            self.view = self.view.showing(*drawn(run))
+            self.view = self.view.showing(*drawn(run), leads=True)
 
     def _list(self) -> None:
         from autograder.learning.terminal.listing import listed_steps

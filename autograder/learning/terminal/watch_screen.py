@@ -70,7 +70,7 @@ def _pages(console: Console, view: View, room: int) -> tuple[ShownLines, ...]:
 def _body(view: View, *, pictured: bool = True) -> Iterator[RenderableType]:
     """Yield what is said of the step, then what a key has shown, and then the rest."""
     yield from _outcome(view, pictured=pictured)
-    if view.extra:
+    if view.extra and not (view.leads and view.at):
         yield from (Text(), *view.extra)
     if view.at and view.checkup:
         yield from _beside(view.checkup, view.at)
@@ -118,6 +118,8 @@ def _step(view: View, checkup: Checkup, at: StepRun, *, pictured: bool) -> Itera
     head = Text(f"Step {view.number} of {len(view.exercise.steps)}: ").append(step.name, "bold")
     yield head.append(f"  {step.title}, {worth(step)}, about {step.minutes} minutes", "dim")
     yield unbroken(Text(_where(checkup, step.name), style="cyan"))
+    if view.extra and view.leads:
+        yield from (*view.extra, Text())
     if view.stays:
         yield from _passed(view, at, pictured=pictured)
     elif at.verdict.passes:
