@@ -687,8 +687,6 @@ def project_output(
 #
 # **By hand.** “it” goes in as {{ vector(x[IT]) }} and comes out as {{ vector(causal[IT]) }}, if nothing is rounded on the way.
 #
-# The check under the class runs your own steps. If it fails, first make sure that every check above passes.
-#
 # <details>
 # <summary><b>In general.</b> The whole way, with its shapes.</summary>
 #

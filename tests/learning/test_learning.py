@@ -656,6 +656,17 @@ def test_a_name_that_is_like_none_is_not_guessed(workspace: Path) -> None:
     )
 
 
+def test_hints_after_a_pass_are_given_one_by_one_and_are_no_help(workspace: Path) -> None:
+    put(workspace, softmax=RIGHT_SOFTMAX)
+    assert typed("check", "softmax", folder=workspace).code == RIGHT
+    for number in (1, 2):
+        assert f"Hint {number} of 5" in typed("hint", "softmax", folder=workspace).out
+    (softmax,) = (
+        line for line in typed("list", folder=workspace).out.splitlines() if "1 soft" in line
+    )
+    assert "✓" in softmax and "hint" not in softmax
+
+
 def test_the_last_hint_is_shown_again_and_is_not_the_next(workspace: Path) -> None:
     none = typed("hint", "softmax", "--again", folder=workspace)
     assert none.code == RIGHT and "There was no hint for softmax yet." in none.out
