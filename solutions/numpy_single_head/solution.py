@@ -761,7 +761,7 @@ class SingleHeadAttention:
 # <details>
 # <summary><b>Write a first test of your own.</b> Are the shapes and the values what you expect?</summary>
 #
-# In the notebook, add a cell below this one (Esc, then B). Make a layer with 64 numbers per token, and `rng = np.random.default_rng(0)` as its second argument. Call its `.forward` with a batch of 2 sequences of 10 random tokens each. Does the output have the shape of the input, `(2, 10, 64)`? Then make the attention weights step by step: are they between 0 and 1, and does every row sum to 1? Look at shapes and values before you go on.
+# In the notebook, add a cell below (Esc, then B). Make a layer with 64 numbers per token, and `rng = np.random.default_rng(0)` as its second argument. Call its `.forward` with 2 sequences of 10 random tokens each. Does the output have the shape of the input, `(2, 10, 64)`? Then make the attention weights step by step: are they between 0 and 1, and does every row sum to 1? Look at shapes and values before you go on.
 #
 # </details>
 
