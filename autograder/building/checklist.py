@@ -13,10 +13,13 @@ from autograder.model.exercise import Exercise, Step
 from autograder.model.signature import Definition, Signature, shape_text, signature_in
 
 IN_A_COURSE = "These are the public checks."  # what follows is for those who hand in
-ALONE = """## How far you are
+# The checks hand over by order what has no default.
+KEPT = """- Keep the names of the functions and of the class, the order of their parameters,
+  and the names of parameters that have a default."""
+ALONE = f"""## How far you are
 
 - `attn list` shows your progress, from the notebook and from the terminal.
-- Keep the names of the functions, of the class and of their parameters: the checks look for them.
+{KEPT}
 - After the last step, `attn finish` says what you have built.
 """
 
@@ -40,8 +43,11 @@ steps: work in one of the two. The letters in the shapes are explained at the to
 {_shapes(exercise, solution)}## How to check
 
 - In the notebook: run the cell of a step, then the check under it.
-- In a terminal, in this folder: `attn check {exercise.steps[0].name}` for one step,
-  `attn check` for all of them.
+- In a terminal, in this folder, one step, or all of them:
+
+      attn check {exercise.steps[0].name}
+      attn check
+
 - Each step is checked on its own inputs. One that calls a step that is wrong waits for it:
   mend that one first.
 
@@ -54,8 +60,7 @@ in its place, so one mistake costs one step.
 - With nbgrader: save the notebook, then press Submit in JupyterLab's assignment list.
 - Without it: hand in the one file you work in, `{name}.ipynb` or `{name}.py`,
   without renaming it.
-- Keep the names of the functions and of the class, the order of their parameters,
-  and the names of parameters that have a default.
+{KEPT}
 """
 
 

@@ -50,8 +50,7 @@ def render_notebook(exercise: Exercise, cells: tuple[Cell, ...]) -> str:
             source = without_folded(cell.source) if number + 1 == steps[0] else cell.source
             written.append(_prose(source, f"{begins}{number:03}"))
         elif cell.step is None:
-            folded = number > steps[-1] and _only_shows(cell)
-            hidden = _FOLDED if folded else {}
+            hidden = _FOLDED if _only_shows(cell) else {}
             written.append(new_code_cell(cell.source, id=f"given-{number:03}", metadata=hidden))
         else:
             stub, check = _step(exercise.step(cell.step), cell)
@@ -69,7 +68,7 @@ def _prose(source: str, id: str) -> Any:
 
 
 def _only_shows(cell: Cell) -> bool:
-    """Whether a cell at the end only runs: whoever wants to read its code unfolds it."""
+    """Whether a cell only shows something: whoever wants to read its code unfolds it."""
     return cell.notebook_only and cell.source.count("\n") >= LONG
 
 
@@ -86,8 +85,8 @@ def _setup(exercise: Exercise) -> list[Any]:
 def _closing() -> list[Any]:
     prose = (
         "## What you have built\n\n"
-        "When every step above has passed its check, the cell below says what you have built and "
-        "how long it took. It lists the mistakes that you met, and what to read next."
+        "Once every check above has passed, the cell below sums up: what you have built, how long "
+        "it took, the mistakes that you met, and what to read next."
     )
     return [
         new_markdown_cell(prose, id="closing-prose"),

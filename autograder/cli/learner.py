@@ -225,7 +225,7 @@ def watch(task: str | None, folder: Path) -> None:
 
 @click.command(epilog=example("attn play"))
 @click.argument("task", metavar="[EXERCISE]", required=False)
-@click.option("--mistakes", is_flag=True, help="Also tell of mistakes that you did not meet.")
+@click.option("--mistakes", is_flag=True, help="Tell of all mistakes that you met, or of others.")
 @IN
 def play(task: str | None, mistakes: bool, folder: Path) -> None:
     """Let a small model speak, or learn in seconds, through your own layer."""

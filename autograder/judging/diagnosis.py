@@ -87,7 +87,9 @@ def diagnose(
         # Where only precision is lacking, no known mistake fits better than saying so.
         return replace(finding, evidence=Evidence(finding, _names(matching)))
     claims = cache(partial(claims_about, reply.value, expected, form, request))
-    return named(finding, matching, claims=claims)
+    found = named(finding, matching, claims=claims)
+    evidence = found.evidence and replace(found.evidence, has_nan=_has_nan(reply.value, form))
+    return replace(found, evidence=evidence)
 
 
 def _ended(finding: Finding, reply: Failed, candidates: Iterable[Candidate]) -> Finding:
@@ -117,6 +119,11 @@ def _coarse(reply: Reply, expected: Value, form: ResultSpec) -> bool:
     if isinstance(reply, Failed) or compare_form(reply.value, expected, form):
         return False
     return coarse(reply.value, expected, form) is not None
+
+
+def _has_nan(value: Value, form: ResultSpec) -> bool:
+    arrays = [each for each in arrays_of(value, form) if isinstance(each, np.ndarray)]
+    return any(each.dtype.kind == "f" and np.isnan(each).any() for each in arrays)
 
 
 def _right(reply: Reply, expected: Value, form: ResultSpec) -> bool:
@@ -170,8 +177,8 @@ def told_by_cause(finding: Finding, fact: str, look: str) -> Finding:
         finding, fact=fact, look=look, details=(*finding.details, seen), vague=False, cause=True
     )
     # Names that it agrees with are still weighed against the other findings of the step.
-    allowed = finding.evidence.allowed if finding.evidence else None
-    return replace(told, evidence=Evidence(told, allowed))
+    before = finding.evidence or Evidence(told, None)
+    return replace(told, evidence=replace(before, bare=told, claims=None))
 
 
 def same(reply: Reply, other: Reply, form: ResultSpec) -> bool:

@@ -49,21 +49,25 @@ def reconciled(
     `passed` are the questions of the step that were answered right, and `ruled_out` says of a
     mistake, by name, that it would have failed one of them.
     """
+    chosen = _one_name(findings, ruled_out)
+    if chosen is None:  # NaN may be of a second mistake, and say nothing of the first
+        lost = [each for each in findings if each and each.evidence and each.evidence.has_nan]
+        others = [each for each in findings if each not in lost]
+        first, second = (_one_name(each, ruled_out) for each in (others, lost))
+        chosen = f"{first}{PAIR}{second}" if first and second else first
+    settled = [_settled(finding, chosen) for finding in findings]
+    return tuple(_described(settled, passed))
+
+
+def _one_name(findings: Sequence[Finding | None], ruled_out: Callable[[str], bool]) -> str | None:
+    """Return the mistake that explains all these findings and is not ruled out, if there is one."""
     # What ended without a result matches many mistakes and is not named by them.
     named = [finding for finding in findings if finding and finding.misconception]
     matched = [name for finding in named for name, _ in finding.matches]
     # Which gives the very result in most checks, rather than one that only ends alike.
     likely = sorted(dict.fromkeys(matched), key=matched.count, reverse=True)
-    chosen = next(
-        (
-            name
-            for name in likely
-            if all(_explains(name, finding) for finding in findings) and not ruled_out(name)
-        ),
-        None,
-    )
-    settled = [_settled(finding, chosen) for finding in findings]
-    return tuple(_described(settled, passed))
+    explaining = (name for name in likely if all(_explains(name, each) for each in findings))
+    return next((name for name in explaining if not ruled_out(name)), None)
 
 
 def _parts(name: str) -> tuple[str, ...]:

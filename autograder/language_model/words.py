@@ -20,7 +20,7 @@ WITHOUT_LAYER = (
     "the model writes:"
 )
 WITH_LAYER = "And now with your layer, where each character takes what it needs:"
-MET = "Mistakes that you met on the way, put back into the same model for a moment:"
+MET = "Of the mistakes that you met, put back into the same model for a moment:"
 OTHERS = "You met no mistake that has a name here. This is what three of them would have cost:"
 
 
@@ -39,9 +39,9 @@ def loss_words(loss: TextLoss) -> str:
 def mistake_words(
     costs: MeasuredCosts | None, met: Iterable[str], *, others: bool = False
 ) -> Iterator[tuple[str, ...]]:
-    """Yield paragraphs about the mistakes that were `met`, as lines.
+    """Yield paragraphs about the last mistake that was `met`, as lines.
 
-    Where none was, about the dearest, if `others` are asked for.
+    If `others` are asked for, about all that were met, and where none was, about the dearest.
     """
     found = costs.of(met) if costs else ()
     if costs is None or not (found or others):
@@ -51,7 +51,7 @@ def mistake_words(
         f"has a loss of {costs.right:.2f}."
     )
     yield (MET if found else OTHERS, measured)
-    for cost in found or costs.dearest(SHOWN):
+    for cost in (found if others else found[-1:]) or costs.dearest(SHOWN):
         yield (f"“{cost.words}”", *_cost_lines(cost, costs.right))
 
 

@@ -101,12 +101,14 @@ class Evidence:
 
     `bare` is the finding before it was named or described. `allowed` are the known mistakes
     that it agrees with, None when it agrees with every one. `claims` gives what is true of the
-    result, and is None where the bare finding says it all.
+    result, and is None where the bare finding says it all. `has_nan` says that the result holds
+    NaN, which may hide a second mistake.
     """
 
     bare: Finding
     allowed: tuple[str, ...] | None
     claims: Callable[[], tuple[Claim, ...]] | None = None
+    has_nan: bool = False
 
 
 def telling(findings: Sequence[Finding | None]) -> int | None:
@@ -120,8 +122,7 @@ def telling(findings: Sequence[Finding | None]) -> int | None:
         place: (
             finding.outcome is Outcome.WAITS,
             not finding.fact.startswith(NO_ATTRIBUTE),
-            finding.misconception is None,
-            finding.vague,
+            finding.misconception is None and 1 + finding.vague,
         )
         for place, finding in enumerate(findings)
         if finding

@@ -22,7 +22,7 @@ from autograder.judging.preserved_state import undisturbed
 from autograder.judging.time_limit import StillRunning
 from autograder.judging.value_words import shape_words
 from autograder.notebook.own_time import limited, running_words
-from autograder.notebook.prose import display, say
+from autograder.notebook.prose import display, say, show_text
 
 ROW_SUM_TOLERANCE = 1e-3
 SHOWN_TOLERANCE = 1e-3  # of numbers that are shown with two places
@@ -97,8 +97,8 @@ def show_numbers(columns: Callable[[], Mapping[str, Any]]) -> None:
         return
     cells = [[title, *(f"{number:.4g}" for number in found[title])] for title in found]
     widths = [max(map(len, column)) for column in cells]
-    for row in zip(*cells):
-        print("  ".join(cell.rjust(width) for cell, width in zip(row, widths)))
+    rows = ("  ".join(map(str.rjust, row, widths)) for row in zip(*cells))
+    show_text("\n".join(rows), is_table=True)
 
 
 def compare_with_library(both: Callable[[], tuple[Any, Any]], library: str) -> None:

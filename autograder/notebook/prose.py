@@ -9,6 +9,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from html import escape
 
 from autograder.reports.finding import html
 
@@ -38,8 +39,15 @@ def display(text: str, page: str) -> None:
         ipython.display.display({"text/plain": text, "text/html": page}, raw=True)
 
 
+def show_text(text: str, *, is_table: bool = False) -> None:
+    """Show text line by line; a table scrolls where it is too wide, and other lines break."""
+    # Printed in a notebook, a line would break anywhere, even within a word or a number.
+    wide = "pre" if is_table else "pre-wrap;overflow-wrap:break-word"
+    style = f"{_STYLE};white-space:{wide};word-break:normal;overflow-x:auto"
+    display(text, f"<pre style='{style}'>{escape(text)}</pre>")
+
+
 def say(*sentences: str) -> None:
     """Show sentences, each in a line or paragraph of its own, close to each other."""
-    # A line of output may break anywhere, even within a number.
     text = "\n".join(textwrap.fill(each, WIDTH, break_long_words=False) for each in sentences)
     display(text, f"<div style='{_STYLE}'>{'<br>'.join(map(html, sentences))}</div>")

@@ -27,7 +27,7 @@ from autograder.language_model.writing import (
 )
 from autograder.notebook.met_mistakes import met_mistakes
 from autograder.notebook.own_time import limited, running_words
-from autograder.notebook.prose import say
+from autograder.notebook.prose import say, show_text
 
 SECONDS = 40.0  # of processor time; a right layer needs about five
 
@@ -35,8 +35,8 @@ SECONDS = 40.0  # of processor time; a right layer needs about five
 def speak(make: MakeLayer, *, mistakes: bool = False) -> None:
     """Let a small language model write text through a learner's layer, and say how good it is.
 
-    make: the learner's class. mistakes: whether to tell what three mistakes would have cost, also
-    if none was met. This earns no points, so it never raises: where the layer gives
+    make: the learner's class. mistakes: whether to tell what all mistakes that were met would have
+    cost, or else three others. This earns no points, so it never raises: where the layer gives
     nothing to go on with, a sentence says why.
     """
     try:
@@ -52,12 +52,10 @@ def _speak(make: MakeLayer, mistakes: bool) -> None:
     # Whole, and before anything is printed: it may raise, and a page shows each piece by itself.
     loss, text = measured_loss(make), PROMPT + "".join(written(make))
     say(BEFORE)
-    print()
     say(WITHOUT_LAYER)
-    print(f"\n{PROMPT}{''.join(written(PlainAverage, length=WITHOUT))}\n")
+    show_text(f"{PROMPT}{''.join(written(PlainAverage, length=WITHOUT))}")
     say(WITH_LAYER)
-    print(f"\n{text}\n")
+    show_text(text)
     say(loss_words(loss))
     for paragraph in mistake_words(read_costs(Path.cwd()), met_mistakes(), others=mistakes):
-        print()
         say(*paragraph)

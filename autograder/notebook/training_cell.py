@@ -20,7 +20,7 @@ from autograder.judging.time_limit import StillRunning
 from autograder.notebook.loss_curve import render_curve
 from autograder.notebook.met_mistakes import met_mistakes
 from autograder.notebook.own_time import limited, running_words
-from autograder.notebook.prose import WIDTH, say
+from autograder.notebook.prose import WIDTH, say, show_text
 from autograder.training_tasks.digit_pictures import picture_svg, shaded_lines
 from autograder.training_tasks.training_costs import read_trainings
 from autograder.training_tasks.training_result import Moment, TrainingResult
@@ -69,10 +69,7 @@ def train(
     except (Exception, SystemExit) as error:
         say(f"Not yet: {layer_error_words(error)}")
         return
-    print()
-    for tried in result.tried:
-        print(tried_words(tried))
-    print()
+    show_text("\n".join(map(tried_words, result.tried)))
     say(*result_words(result, read_trainings(Path.cwd()), causal=causal))
 
 

@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterator, Sequence
 from autograder.model.signature import Definition
 from autograder.model.symbols import not_written
 from autograder.model.verdict import Outcome
+from autograder.submission.cells import parsed
+from autograder.submission.definitions import DefinitionNode, lines_of
 from autograder.submission.missing_step import is_stub, raises_not_implemented
 from autograder.submission.slip import Slip, WrittenStep, capitalized, names_bound_in, quoted
 from autograder.submission.syntax_nodes import nodes_in
@@ -36,6 +38,7 @@ def body_slips(step: WrittenStep) -> Iterator[Slip]:
             yield from _coroutine(step, name, node)
             yield from _generator(step, name, node)
             yield from _too_early(step, node)
+            yield from _outside(step, name, node)
             yield from _nothing_returned(step, name, node)
         yield from _lists(step, node)
         yield from _unset(step, node)
@@ -125,6 +128,25 @@ def _generator(step: WrittenStep, name: str, node: Definition) -> Iterator[Slip]
         if fact:
             yield Slip((Outcome.WRONG_TYPE,), _SEQUENCE, fact, look)
             return
+
+
+def _outside(step: WrittenStep, name: str, node: Definition) -> Iterator[Slip]:
+    """The line below a function that is not indented, and uses what belongs to the function."""
+    tree = parsed(step.text)
+    below = [item for item in tree.body if item.lineno > lines_of(node)[1]] if tree else []
+    if not below or isinstance(below[0], DefinitionNode):
+        return
+    own = names_bound_in(node)
+    used = [each.id for each in nodes_in(below[0]) if isinstance(each, ast.Name)]
+    shared = next((each for each in used if each in own), "")
+    if shared:
+        place = capitalized(step.line(below[0]))
+        fact = f"{place} begins at the left margin, so it is no part of {quoted(name)}."
+        look = (
+            f"It uses {quoted(shared)}, as the function does. How far is the line above indented?"
+        )
+        seen = f"{_NOTHING}|{not_written(name)}"
+        yield Slip((Outcome.WRONG_TYPE, Outcome.NOT_WRITTEN), seen, fact, look)
 
 
 def _nothing_returned(step: WrittenStep, name: str, node: Definition) -> Iterator[Slip]:

@@ -49,7 +49,7 @@ _NO_MASK = (
     "have to be hidden: the exercise on several heads adds that mask."
 )
 _BROKEN_MASK = "Does your mask hide all later places, before the softmax?"
-MET = "Mistakes that you met on the way, each put into a training in place of the right step:"
+MET = "Of the mistakes that you met, each put into a training in place of the right step:"
 OTHERS = "You met no mistake that has a name here. This is what three of them would have done:"
 
 
@@ -116,15 +116,15 @@ def copies(result: TrainingResult) -> bool:
 def mistake_words(
     measured: MeasuredTrainings | None, met: Iterable[str], *, others: bool = False
 ) -> Iterator[tuple[str, ...]]:
-    """Yield paragraphs about the mistakes that were `met`, as lines.
+    """Yield paragraphs about the last mistake that was `met`, as lines.
 
-    Where none was, about the worst, if `others` are asked for.
+    If `others` are asked for, about all that were met, and where none was, about the worst.
     """
     found = measured.of(met) if measured else ()
     if measured is None or not (found or others):
         return
     yield (MET if found else OTHERS,)
-    for mistake in found or measured.worst(SHOWN):
+    for mistake in (found if others else found[-1:]) or measured.worst(SHOWN):
         yield (f"“{mistake.words}”", *_lines(measured, mistake))
     hidden = sum(map(measured.is_hidden, measured.mistakes))
     yield (

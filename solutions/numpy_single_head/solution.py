@@ -89,16 +89,9 @@ def softmax(scores: Float[np.ndarray, "B S S"]) -> Float[np.ndarray, "B S S"]:
 #
 # Nearly all such numbers lie between {{ number(-0.06) }} and {{ number(0.06) }}. In the other steps, the sentence has weights that are made up, with whole numbers.
 #
-# **What it has to do.** The weights start as small random numbers with a mean of 0 and a standard deviation of 0.02, and training finds better ones. Each matrix is a new draw.
+# **What it has to do.** The weights start as small random numbers, and training finds better ones. Each matrix is a new draw from a normal distribution with mean 0 and standard deviation 0.02, $\mathcal{N}(0,\,0.02^2)$.
 #
 # `rng` is a NumPy random generator, like the one that `np.random.default_rng(seed)` makes. All numbers come from it: with the same seed, anybody gets the same weights.
-#
-# <details>
-# <summary><b>In general.</b> What the weights are drawn from.</summary>
-#
-# A normal distribution, $\mathcal{N}(0,\,0.02^2)$.
-#
-# </details>
 #
 # <details>
 # <summary><b>Before you code.</b> Why do the weights not start at 0?</summary>
@@ -147,11 +140,12 @@ def initialize_weights(
 #
 # </details>
 #
-# **Look at your own weights.** Draw the four matrices for $D = 64$ with `rng = np.random.default_rng(0)`, and look at them: their shapes, the mean and the standard deviation of each. Guess first. In the notebook, use the cell below. With the file, type into `python -i numpy_single_head.py`. The mean should be within 0.001 of 0, and the deviation within 0.001 of 0.02.
-
-# %% active="ipynb"
-# # Your own look at the weights: draw them, and print what you want to know.
-# rng = np.random.default_rng(0)
+# <details>
+# <summary><b>Look at your own weights.</b> What are their shapes, their means and their standard deviations?</summary>
+#
+# Draw the four matrices for $D = 64$ with `rng = np.random.default_rng(0)`, and print what you want to know. Guess first. In the notebook, add a cell below this one (Esc, then B). With the file, type into `python -i numpy_single_head.py`. The mean should be within 0.001 of 0, and the deviation within 0.001 of 0.02.
+#
+# </details>
 
 # %% [markdown]
 # ## 3. Queries, keys and values
@@ -229,7 +223,12 @@ def project_qkv(
 #
 # </details>
 #
-# **Try another choice.** The query weights let “it” look for a thing. Make it look for what happens: change their last row, with which “leans” asks. Which two numbers of its query change? Guess first. In the notebook, use the cell below. On paper, add up the three rows, since “it” is {{ vector(x[IT]) }}.
+# <details>
+# <summary><b>Try another choice.</b> Make “it” look for what happens. Which two numbers of its query change?</summary>
+#
+# The query weights let “it” look for a thing. Change their last row, with which “leans” asks. Guess first. In the notebook, unfold the cell below. On paper, add up the three rows, since “it” is {{ vector(x[IT]) }}.
+#
+# </details>
 
 # %% active="ipynb"
 # from autograder import show_numbers
@@ -363,7 +362,12 @@ def scale_scores(
 #
 # </details>
 #
-# **Try another choice.** Five words have random vectors, first of 3 numbers and then of 300. Guess the share of the best word, with the division and without it. In the notebook, run the cell below.
+# <details>
+# <summary><b>Try another choice.</b> How much does the best word get where a word is 3 numbers, and where it is 300?</summary>
+#
+# Five words have random vectors. Guess the share of the best one, with the division and without it. In the notebook, run the cell below; its code is folded.
+#
+# </details>
 
 # %% active="ipynb"
 # from autograder import show_numbers
@@ -456,14 +460,7 @@ def create_causal_mask(sequence_length: int) -> Real[np.ndarray, "S S"]:
 # {{ table({"scaled": scaled[IT], "mask": mask[IT], "masked": masked[IT]}) }}
 # ```
 #
-# **What it has to do.** Where the mask is 1, the score stays. Where it is 0, put a very negative number: -1e9, that is, minus a billion. Negative infinity, `-np.inf`, works too. A score of 0 will not do, since $e^0 = 1$ is a share like any other.
-#
-# <details>
-# <summary><b>In general.</b> The shapes.</summary>
-#
-# The shape stays `(B, S, S)`, and one mask `(S, S)` serves the whole batch.
-#
-# </details>
+# **What it has to do.** Where the mask is 1, the score stays. Where it is 0, put a very negative number: -1e9, that is, minus a billion. Negative infinity, `-np.inf`, works too. A score of 0 will not do, since $e^0 = 1$ is a share like any other. One mask `(S, S)` serves the whole batch.
 #
 # <details>
 # <summary><b>Before you code.</b> Why not set the forbidden shares to 0 after the softmax?</summary>
@@ -690,8 +687,6 @@ def project_output(
 #
 # **By hand.** “it” goes in as {{ vector(x[IT]) }} and comes out as {{ vector(causal[IT]) }}, if nothing is rounded on the way.
 #
-# The check under the class runs your own steps. If it fails, first make sure that every check above passes.
-#
 # <details>
 # <summary><b>In general.</b> The whole way, with its shapes.</summary>
 #
@@ -763,11 +758,12 @@ class SingleHeadAttention:
 #
 # </details>
 #
-# **Write a first test of your own.** Make a layer with 64 numbers per token, and `rng = np.random.default_rng(0)` as its second argument. Call its `.forward` with a batch of 2 sequences of 10 random tokens each. Does the output have the shape of the input, `(2, 10, 64)`? Then make the attention weights step by step: are they between 0 and 1, and does every row sum to 1? Look at shapes and values before you go on.
-
-# %% active="ipynb"
-# # Your first test of your own layer: x has the shape (2, 10, 64).
-# rng = np.random.default_rng(0)
+# <details>
+# <summary><b>Write a first test of your own.</b> Are the shapes and the values what you expect?</summary>
+#
+# In the notebook, add a cell below (Esc, then B). Make a layer with 64 numbers per token, and `rng = np.random.default_rng(0)` as its second argument. Call its `.forward` with 2 sequences of 10 random tokens each. Does the output have the shape of the input, `(2, 10, 64)`? Then make the attention weights step by step: are they between 0 and 1, and does every row sum to 1? Look at shapes and values before you go on.
+#
+# </details>
 
 # %% [markdown] active="ipynb"
 # ## Your layer reads a sentence
@@ -803,9 +799,14 @@ class SingleHeadAttention:
 # %% [markdown]
 # ## Where such matrices come from
 #
-# The four matrices were made up. Training finds others that do the same. It starts with random ones, and measures how far the output is from what it should be: the **loss**. Then it changes every number a little, so that the loss falls. Here a layer got the words in {{ number(ORDERS) }} orders, and only the output of your matrices as its goal. Nobody told it where to look:
+# The four matrices were made up. Training finds others that do the same. It starts with random ones, and measures how far the output is from what it should be: the **loss**. Then it changes every number a little, so that the loss falls. Here a layer got the words in {{ number(ORDERS) }} orders, and only the output of your matrices as its goal. Nobody told it where to look.
+#
+# <details>
+# <summary><b>In a picture.</b> How the loss falls, and where “it” looks on the way.</summary>
 #
 # {{ picture(training_picture(), TRAINING_IN_WORDS) }}
+#
+# </details>
 
 # %% [markdown] active="ipynb"
 # ## Your layer beside the library's
@@ -834,7 +835,7 @@ class SingleHeadAttention:
 #
 # A small language model has learned plays by Shakespeare, one character after the other. Its weights come with the kit; its attention is missing. Here your layer takes that place, in all four blocks: $(B, S, D) = (1, \text{up to }96, 48)$. Every character that you read went through your `softmax`, your mask and your weighted sum.
 #
-# First it writes without you: in place of attention, every character takes the plain average of all before it. Then it writes through your layer. Below stands what the mistakes that you met would have cost; `speak(..., mistakes=True)` tells of three others.
+# First it writes with plain averages in the place of attention, then through your layer. Below stands what a mistake that you met would have cost; `speak(..., mistakes=True)` tells of all, or of three others.
 
 # %% active="ipynb"
 # from autograder import speak

@@ -121,8 +121,8 @@ def training_picture():
         f"{40 + step:.0f},{150 - 110 * loss / losses[0]:.0f}" for step, loss in enumerate(losses)
     )
     parts = [
-        f'<polyline points="{points}" fill="none" stroke="#1976d2" stroke-width="2.5"/>',
-        '<path d="M40 30v120h205" fill="none" stroke="#3d5a80"/>',
+        f'<polyline points="{points}" fill="none" stroke-width="2.5"/>',
+        '<path d="M40 30v120h205" fill="none" stroke="#777"/>',
         f'<text x="40" y="20">loss, at first {number(losses[0])}</text>',
         f'<text x="36" y="154" text-anchor="end">0</text><text x="245" y="166" '
         f'text-anchor="end">step {STEPS}</text><text x="290" y="20">where “it” looks</text>',
@@ -132,16 +132,18 @@ def training_picture():
     for row, step in enumerate(SHOWN_AFTER):
         parts.append(f'<text x="290" y="{69 + 29 * row}">step {step}</text>')
         for column, share in enumerate(looks[step][:SEEN]):
-            left, top = 368 + 66 * column, 50 + 29 * row
+            left, top = 370 + 66 * column, 52 + 29 * row
             parts.append(
-                f'<rect x="{left}" y="{top}" width="64" height="27" fill="#1976d2" '
-                f'fill-opacity="{0.6 * share:.2f}" stroke="#c5ccd6"/><text x="{left + 32}" '
-                f'y="{top + 19}" text-anchor="middle">{share:.2f}</text>'
+                f'<text x="{left + 30}" y="{top + 16}" text-anchor="middle">{share:.2f}</text>'
+                f'<path d="M{left} {top + 21}h60" stroke-width="1" stroke-opacity="0.6"/>'
+                f'<path d="M{left} {top + 21}h{60 * share:.0f}" stroke-width="5"/>'
             )
+    # A notebook shows it on its own page, light or dark: no background, and colors for both.
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" width="710" height="176" '
-        'font-family="sans-serif" font-size="14" fill="#16243a">'
-        f'<rect width="710" height="176" rx="6" fill="#f7f9fc"/>{"".join(parts)}</svg>'
+        'font-family="sans-serif" font-size="14" fill="#777" stroke="#2a86dc">'
+        + "".join(parts).replace("<text", '<text stroke="none"')
+        + "</svg>"
     )
 
 

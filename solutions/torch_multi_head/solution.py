@@ -71,10 +71,12 @@ def create_projections(hidden_size: int, bias: bool = True) -> tuple[nn.Linear, 
 #
 # </details>
 #
-# **Look at your own weights.** Make the two layers for a hidden size of 64, and look at them: their shapes, their smallest and their largest weight. Guess first. In the notebook, use the cell below. With the file, type into `python -i torch_multi_head.py`. PyTorch has a row for each number that comes out, so `Wqkv.weight` is `(192, 64)`. All weights lie within $1/\sqrt{64} = 0.125$ of 0, and every number there is equally likely.
-
-# %% active="ipynb"
-# # Your own look at the layers: make them, and print what you want to know.
+# <details>
+# <summary><b>Look at your own weights.</b> What are their shapes, and how large are their numbers?</summary>
+#
+# Make the two layers for a hidden size of 64, and look at them: their shapes, their smallest and their largest weight. Guess first. In the notebook, add a cell below this one (Esc, then B). With the file, type into `python -i torch_multi_head.py`. PyTorch has a row for each number that comes out, so `Wqkv.weight` is `(192, 64)`. All weights lie within $1/\sqrt{64} = 0.125$ of 0, and every number there is equally likely.
+#
+# </details>
 
 # %% [markdown]
 # ## 2. Queries, keys and values, split into heads
@@ -617,12 +619,14 @@ class MultiHeadAttention(nn.Module):
 #
 # </details>
 #
-# **Write a first test of your own.** Make a layer with 8 numbers per token and 2 heads, and give it 2 random sequences of 4 tokens. Does the output have the shape of the input, `(2, 4, 8)`?
+# <details>
+# <summary><b>Write a first test of your own.</b> Are the shapes and the values what you expect?</summary>
+#
+# In the notebook, add a cell below this one (Esc, then B). Make a layer with 8 numbers per token and 2 heads, and give it 2 random sequences of 4 tokens. Does the output have the shape of the input, `(2, 4, 8)`?
 #
 # Then call the steps one by one. The fused layer gives `(2, 4, 24)`. Cut up, that is `(2, 4, 3, 2, 4)`, and with the heads beside the batch `(2, 2, 3, 4, 4)`. Queries, keys and values are `(2, 2, 4, 4)` each. Are the weights between 0 and 1, and does each row sum to 1? Here `S` and `head_dim` are both 4, so a mix-up of these axes would not show. Try 5 tokens, too.
-
-# %% active="ipynb"
-# # Your first test of your own layer: x has the shape (2, 4, 8).
+#
+# </details>
 
 # %% [markdown]
 # ## 10. Bonus: the causal layer

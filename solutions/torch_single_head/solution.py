@@ -79,10 +79,12 @@ def create_projections(hidden_size: int, bias: bool = True) -> tuple[nn.Linear, 
 #
 # </details>
 #
-# **Look at your own weights.** Make both layers for a hidden size of 64. Print the shape of each weight, and the smallest and the largest number in it. In the notebook, use the cell below. With the file, type into `python -i torch_single_head.py`. PyTorch draws them evenly between $-1/\sqrt{n}$ and $1/\sqrt{n}$, where $n$ is how many numbers go in. Which of the two layers has larger weights?
-
-# %% active="ipynb"
-# # Your own look at the weights: make both layers, and print what you want to know.
+# <details>
+# <summary><b>Look at your own weights.</b> What are their shapes, and how large are their numbers?</summary>
+#
+# Make both layers for a hidden size of 64. Print the shape of each weight, and the smallest and the largest number in it. In the notebook, add a cell below this one (Esc, then B). With the file, type into `python -i torch_single_head.py`. PyTorch draws them evenly between $-1/\sqrt{n}$ and $1/\sqrt{n}$, where $n$ is how many numbers go in. Which of the two layers has larger weights?
+#
+# </details>
 
 # %% [markdown]
 # ## 2. Queries, keys and values
@@ -536,10 +538,12 @@ class SingleHeadAttention(nn.Module):
 #
 # </details>
 #
-# **Write a first test of your own.** Make a layer with a hidden size of 64, and give it a batch of 2 sequences with 10 random tokens each. Does the output have the shape of the input? Sum the output, send the gradient back, and look at each parameter: does it have one that is not 0 everywhere?
-
-# %% active="ipynb"
-# # Your first test of your own layer: x has the shape (2, 10, 64).
+# <details>
+# <summary><b>Write a first test of your own.</b> Are the shapes and the values what you expect?</summary>
+#
+# In the notebook, add a cell below this one (Esc, then B). Make a layer with a hidden size of 64, and give it a batch of 2 sequences with 10 random tokens each. Does the output have the shape of the input? Sum the output, send the gradient back, and look at each parameter: does it have one that is not 0 everywhere?
+#
+# </details>
 
 # %% [markdown] active="ipynb"
 # ## Your layer reads a sentence

@@ -73,10 +73,12 @@ def create_projections(hidden_dim: int) -> tuple[nn.Linear, nn.Linear, nn.Linear
 #
 # </details>
 #
-# **Look at your own weights.** Make the four layers for a hidden dimension of 64, and look at each: its shape, its smallest and its largest weight. Guess first. In the notebook, use the cell below. With the file, type into `python -i vit_multi_head.py`. All weights lie within $1/\sqrt{64} = 0.125$ of 0, and every number there is equally likely. No two layers have the same ones.
-
-# %% active="ipynb"
-# # Your own look at the layers: make them, and print what you want to know.
+# <details>
+# <summary><b>Look at your own weights.</b> What are their shapes, and how large are their numbers?</summary>
+#
+# Make the four layers for a hidden dimension of 64, and look at each: its shape, its smallest and its largest weight. Guess first. In the notebook, add a cell below this one (Esc, then B). With the file, type into `python -i vit_multi_head.py`. All weights lie within $1/\sqrt{64} = 0.125$ of 0, and every number there is equally likely. No two layers have the same ones.
+#
+# </details>
 
 # %% [markdown]
 # ## 2. Queries, keys and values
@@ -650,12 +652,14 @@ class MultiHeadSelfAttention(nn.Module):
 #
 # </details>
 #
-# **Write a first test of your own.** Make a layer with 12 numbers per token and 3 heads, and give it 2 random images of 5 tokens. Does the output have the shape of the input, `(2, 5, 12)`?
+# <details>
+# <summary><b>Write a first test of your own.</b> Are the shapes and the values what you expect?</summary>
+#
+# In the notebook, add a cell below this one (Esc, then B). Make a layer with 12 numbers per token and 3 heads, and give it 2 random images of 5 tokens. Does the output have the shape of the input, `(2, 5, 12)`?
 #
 # Then call the steps one by one, and print the shape after each. Are the weights `(2, 3, 5, 5)`? Are they between 0 and 1, and does each row sum to 1?
-
-# %% active="ipynb"
-# # Your first test of your own layer: x has the shape (2, 5, 12).
+#
+# </details>
 
 # %% [markdown] active="ipynb"
 # ## Your layer looks at a picture

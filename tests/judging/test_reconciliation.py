@@ -140,6 +140,22 @@ def test_of_two_mistakes_one_may_show_alone() -> None:
     ]
 
 
+def test_nan_of_a_second_mistake_does_not_hide_the_name_that_the_numbers_give() -> None:
+    def two(scores: np.ndarray, width: int) -> Any:
+        return by_the_width(scores, width) * (np.nan if width == 6 else 1)
+
+    def nan(scores: np.ndarray, width: int) -> Any:
+        return right(scores, width) * (np.nan if width == 6 else 1)
+
+    findings = told(two, 8, 6, 7, by_width=by_the_width)
+    assert [finding.misconception for finding in findings] == ["by_width", None, "by_width"]
+    assert "NaN" in findings[1].fact
+    findings = told(two, 6, 8, by_width=by_the_width, nan=nan)
+    assert [finding.misconception for finding in findings] == ["nan", "by_width"]
+    findings = told(two, 6, 8, nan=nan)
+    assert [finding.misconception for finding in findings] == [None, None]
+
+
 def test_an_argument_that_is_overwritten_does_not_hide_the_name_of_a_wrong_result() -> None:
     request = question(8)
     expected = right(*request.arguments)

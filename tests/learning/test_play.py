@@ -9,6 +9,8 @@ from support.learner_workspace import NAME, REFERENCE, WRONG_SOFTMAX, limited, s
 from support.typed_commands import typed
 
 FIRST = "    shifted = scores"
+ONE_SUM = """    exponentials = np.exp(scores - scores.max())
+    return exponentials / exponentials.sum()"""
 LAST = "    return exponentials / exponentials.sum(axis=-1, keepdims=True)"
 
 
@@ -44,9 +46,16 @@ def test_a_mistake_that_was_met_is_put_back(tmp_path: Path) -> None:
     assert typed("check", "softmax", folder=work).code == 1
     write(work)
     run = typed("play", folder=work)
-    assert "Mistakes that you met on the way" in run.words
+    assert "Of the mistakes that you met" in run.words and "--mistakes" not in run.words
     assert "“Your softmax runs down the columns" in run.words
     assert re.search(r"The loss is \d\.\d\d in place of 1\.\d\d\. It writes:", run.words)
+    write(work, REFERENCE[REFERENCE.index(FIRST) : REFERENCE.index(LAST)] + LAST, ONE_SUM)
+    assert typed("check", "softmax", folder=work).code == 1
+    write(work)
+    short, whole = (typed("play", *more, folder=work).words for more in ((), ("--mistakes",)))
+    assert "runs down the columns" not in short and "divides by one sum" in short
+    assert f"attn play {NAME} --mistakes what all the mistakes that you met would cost" in short
+    assert "runs down the columns" in whole and "divides by one sum" in whole
 
 
 def test_a_layer_that_is_not_there_or_not_right_is_told_in_a_sentence(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.learning.commands.watching import PAUSE
 from autograder.learning.terminal.keys import single_keys
 from support.learner_workspace import (
     NAME,
@@ -129,6 +131,28 @@ def test_it_stays_on_a_step_that_has_passed_until_enter_or_until_other_code_is_s
     terminal.frame("✓ create_causal_mask passes.", "was      0", "Enter for step 2")
 
 
+def test_a_command_that_is_typed_or_pasted_into_a_watch_neither_moves_it_nor_costs_a_hint(
+    workspace: Path, terminal: Terminal
+) -> None:
+    terminal.frame("Step 1 of 11", "q quit")
+    for words in ("attn hint softmax\r", "help\r", "show softmax", "python -m pip list\r"):
+        for key in words:  # a fast hand
+            terminal.press(key)
+            time.sleep(0.02)
+        terminal.frame("Step 1 of 11: softmax", "This is the watch, not the shell")
+        time.sleep(PAUSE)
+        terminal.press(words)
+        terminal.frame("Step 1 of 11: softmax", "This is the watch, not the shell")
+        time.sleep(PAUSE)
+    terminal.press("nn")
+    terminal.frame("Step 3 of 11")
+    terminal.press("ph")
+    terminal.frame("Step 2 of 11", "Hint 1 of 5")
+    noted = json.loads((workspace / ".attn" / "progress.json").read_text(encoding="utf-8"))
+    hints = {name: each["hints"] for name, each in noted["exercises"][NAME].items()}
+    assert hints["softmax"] == 0 and sum(hints.values()) == 1
+
+
 def test_it_says_which_save_it_has_looked_at_and_what_is_in_it(
     workspace: Path, terminal: Terminal
 ) -> None:
@@ -147,37 +171,38 @@ def test_it_says_which_save_it_has_looked_at_and_what_is_in_it(
     terminal.frame("down the columns")
     terminal.press("s")
     shown = "\n".join(terminal.frame("numbers differ", "q quit"))
-    assert "Step 1 of 11: softmax" in shown and "Your softmax runs down" in shown
+    assert "Step 1 of 11: softmax" in shown
+    assert shown.index("yours") < shown.index("key m"), "the picture needs no other page"
 
 
 def test_nothing_scrolls_off_at_any_size_and_what_matters_is_there(
     workspace: Path, terminal: Terminal
 ) -> None:
     put(workspace, softmax=LONG)
-    terminal.frame("To see all: attn check softmax")
+    terminal.frame(" more lines: key m")
     for height, columns in SMALL:
         terminal.process.setwinsize(height, columns)
-        lines = terminal.frame("Step 1", "To see all: attn check softmax")
+        lines = terminal.frame("Step 1", " more lines: key m")
         assert taken(lines, columns) < height, (height, columns, lines)
-        for key, rest in (("l", "list"), ("s", "show softmax")):
+        for key in "ls":
             terminal.press(key)
             lines = terminal.frame("Step 1")
             shown = " ".join(" ".join(lines).split())
             told = (key, height, columns, lines)
             assert taken(lines, columns) < height, told
             assert "Step 1 of 11: softmax" in shown and shown.endswith("q quit"), told
-            last = {"l": "All exercises: attn list", "s": r"The input:.*shown: B\[2\] of 4 "}
+            last = {"l": "steps passed when last checked", "s": r"The input:.*shown: B\[2\] of 4 "}
             whole = re.search(last[key], shown)
-            assert bool(whole) != (f"To see all: attn {rest}" in shown), told
+            assert bool(whole) != ("key m" in shown), told
         for _ in range(4):
             terminal.press("h")
             assert taken(terminal.frame("q"), columns) < height, (height, columns)
         terminal.press("np")
-        terminal.frame("Step 1 of 11", "To see all: attn check softmax")
+        terminal.frame("Step 1 of 11", " more lines: key m")
     terminal.process.setwinsize(60, 100)
     assert 24 < taken(terminal.frame("a printed line 11", "q quit"), 100) < 60
     terminal.process.setwinsize(10, 50)
-    assert taken(terminal.frame("To see all: attn check softmax"), 50) < 10
+    assert taken(terminal.frame(" more lines: key m"), 50) < 10
 
 
 def test_at_the_end_p_goes_to_the_last_step_and_q_says_how_far_one_is_and_what_comes_next(
@@ -195,7 +220,7 @@ def test_at_the_end_p_goes_to_the_last_step_and_q_says_how_far_one_is_and_what_c
     terminal.sees("Single-head attention in NumPy: 1 of 11 steps pass, 2 of 22 points.")
     terminal.sees("Right so far: softmax.")
     terminal.sees("Next: step 2, initialize_weights.")
-    terminal.sees(f"attn watch {NAME}  goes on there")
+    terminal.sees(f"attn watch {NAME}\r\n    goes on there")
     assert terminal.ends() == 0
 
 

@@ -107,7 +107,7 @@ def said(run: StepRun) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ASKED)
-def test_every_known_mistake_is_told_in_whole_sentences_also_beside_its_picture(
+def test_every_known_mistake_is_told_in_whole_sentences_and_its_picture_comes_first_when_asked_for(
     name: str, terminal: Console, tmp_path: Path
 ) -> None:
     workspace = start(tmp_path / "work", name)
@@ -118,9 +118,13 @@ def test_every_known_mistake_is_told_in_whole_sentences_also_beside_its_picture(
             continue
         seen += 1
         view, told = view_of(workspace, run), said(run)
-        for extra in ((), drawn(run)):
-            first = page_of(terminal, view.showing(*extra, whole="attn show"))
-            assert all(each in first for each in told), (known.name, first)
+        first = page_of(terminal, view)
+        assert all(each in first for each in told), (known.name, first)
+        picture, shown = drawn(run), view.showing(*drawn(run), leads=True)
+        top = picture[: 3 if run.token else 2]  # with the row of one token
+        assert words_of(terminal, top) in page_of(terminal, shown), known.name
+        every = " ".join(all_pages(terminal, shown))
+        assert all(each in every for each in told), (known.name, every)
     assert seen > 5
 
 

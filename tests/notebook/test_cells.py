@@ -83,6 +83,16 @@ def test_a_cell_that_does_not_set_its_step_any_more_does_not_pass_by_the_old_one
         restored(passed)
 
 
+def test_a_body_that_is_not_indented_is_told_by_its_first_line(kernel: Kernel) -> None:
+    kernel.run(IMPORTS, "given-001")
+    text = '    """Turn every row of scores into weights that sum to 1."""\n'
+    head, *body = RIGHT.strip().split("\n")
+    for inside in (text, text + "    raise NotImplementedError\n"):
+        kernel.run(f"{head}\n{inside}" + "\n".join(line.strip() for line in body), STEP)
+        line = 2 + inside.count("\n")
+        assert f"Line {line} of its cell begins at the left margin, so it is no" in checked(kernel)
+
+
 def test_a_step_that_a_cell_took_away_is_told_with_that_cell(passed: Kernel) -> None:
     shape = "an array of shape (2, 3, 3): a cell has overwritten it"
     for number, (cell, words) in enumerate(

@@ -9,11 +9,14 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from autograder.checks.reference import read_reference
 from autograder.notebook.check import NotRightYet, open_exercise
+from autograder.notebook.layer import show_numbers
 from autograder.notebook.met_mistakes import met_mistakes
+from autograder.notebook.prose import shown_in_page
 from autograder.notebook.speaking import speak
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,6 +33,17 @@ def test_a_right_layer_speaks(capsys: pytest.CaptureFixture[str]) -> None:
     speak(read_reference(ROOT / "solutions" / NAME).module.SingleHeadAttention)
     told = capsys.readouterr().out
     assert "JULIET:\nO " in told and "its loss is 1." in " ".join(told.split())
+
+
+def test_where_a_page_shows_it_no_word_and_no_number_breaks_inside() -> None:
+    pages = list[str]()
+    with shown_in_page(pages.append):
+        speak(read_reference(ROOT / "solutions" / NAME).module.SingleHeadAttention)
+        show_numbers(lambda: {"D = 3": np.ones(3), "D = 300": np.ones(3)})
+    *spoken, table = (page for page in pages if page.startswith("<pre"))
+    assert len(spoken) == 2 and all("overflow-wrap:break-word" in page for page in spoken)
+    assert all("word-break:normal" in page for page in (*spoken, table))
+    assert "white-space:pre;" in table and "overflow-x:auto" in table
 
 
 IN_A_BROWSER = """
@@ -75,7 +89,7 @@ def test_a_mistake_that_a_check_has_named_is_told(capsys: pytest.CaptureFixture[
         open_exercise(NAME)(project_qkv)
     assert met_mistakes() == (wrong.name,)
     speak(reference.module.SingleHeadAttention)
-    assert "Mistakes that you met on the way" in " ".join(capsys.readouterr().out.split())
+    assert "Of the mistakes that you met" in " ".join(capsys.readouterr().out.split())
 
 
 def test_what_is_not_there_yet_is_told_and_nothing_is_raised(

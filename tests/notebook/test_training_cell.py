@@ -109,7 +109,7 @@ def test_a_mistake_that_was_met_is_told_with_what_it_would_have_done(
     note_mistake(Finding(Outcome.WRONG_VALUES, "", misconception="values_averaged"))
     show_costs()
     told = words(capsys)
-    assert "Mistakes that you met on the way" in told and "plain average of the values" in told
+    assert "Of the mistakes that you met" in told and "plain average of the values" in told
     assert "Repeating: 0 of 200 come out right" in told and "stay hidden" in told
 
 

@@ -50,6 +50,11 @@ IN_NUMPY: dict[str, tuple[str, str, Change]] = {
             "        raise NotImplementedError\n        queries, keys, values = project_qkv(",
         ),
     ),
+    "a body at the left margin": (
+        SCORES,
+        r"Line \d+ begins at the left margin, so it is no part of .*It uses `queries`, as the",
+        (PRODUCT, PRODUCT.replace("    return", "scores =")),
+    ),
     "an array whose numbers are not all set": (
         "create_causal_mask",
         r"Line \d+ makes an array with `empty`: it holds whatever lay in memory",

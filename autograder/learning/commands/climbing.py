@@ -59,11 +59,14 @@ def give_hint(
     rungs = step_rungs(session.workspace, exercise, step)
     known, count = session.known(exercise, step), len(step.hints)
     highest = count + _higher(rungs)
-    if known.hints >= highest:
+    if max(known.hints, known.seen_hints) >= highest:
         every = (piece for n in range(1, count + 1) for piece in hint(step, n, highest))
         return session, (_title(step), *every, *_after_all(session, exercise, step, rungs))
     number = max(known.hints, known.seen_hints) + 1
     name = session.name_of(exercise, step)
+    if known.passed:  # afterwards, to look is no help
+        seen = replace(known, seen_hints=number)
+        return session.noted(exercise, step, seen), _told(step, rungs, number, name)
     session = session.noted(exercise, step, known.with_hints(number))
     return session, _told(step, rungs, number, name)
 

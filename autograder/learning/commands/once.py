@@ -69,26 +69,20 @@ def _first_turn(session: LearnerSession, root: Path) -> Iterator[RenderableType]
         yield CodeRows(f"cd {shlex.quote(str(root))}")
     yield command("attn watch", "checks whenever you save")
     yield Text("Open one of these two files. They hold the same steps: work in only one.")
-    for suffix, where in _work_files():
-        yield command(f"{exercise.name}/{exercise.name}{suffix}", where)
+    yield command(f"{exercise.name}/{exercise.name}.py", "in your editor")
+    yield command(f"{exercise.name}/{exercise.name}.ipynb", "in JupyterLab")
+    if not find_spec("jupyterlab"):
+        yield Text("JupyterLab is not there yet. This installs it:")
+        yield CodeRows(f"python -m pip install {requirement_of('jupyterlab')}")
     if session.known(exercise, step).outcome in ("", Outcome.NOT_WRITTEN.value):
         line = f"In `{step.name}`, replace the line that raises NotImplementedError with your code"
         yield Indented(Text(f"{line}, and save. The answer appears in the terminal."), 0, 0)
     others = [each for each in session.workspace.exercises if not each.optional]
     harder = max(others, key=lambda each: each.difficulty, default=exercise)
     if harder.library == "torch" and harder is not exercise:
-        words = f"You know attention, and PyTorch? Begin with `attn watch {harder.name}`, and"
-        rest = "write its class first: if that is right, the steps before it count as known."
-        yield Indented(Text(f"{words} {rest}"), 0, 0)
-
-
-def _work_files() -> Iterator[tuple[str, str]]:
-    """Return the two kinds of files to work in, and where each is opened."""
-    yield ".py", "in your editor"
-    missing = (
-        "" if find_spec("jupyterlab") else f": python -m pip install {requirement_of('jupyterlab')}"
-    )
-    yield ".ipynb", f"in JupyterLab{missing}"
+        words = "You know attention, and PyTorch? Begin here, and write the class first: if that is"
+        yield Indented(Text(f"{words} right, the steps before it count as known."), 0, 0)
+        yield command(f"attn watch {harder.name}")
 
 
 def _activation() -> Iterator[RenderableType]:
@@ -263,6 +257,6 @@ def put_back(session: LearnerSession, task: Task) -> tuple[LearnerSession, tuple
         lines.append(Text("In JupyterLab: File, Reload Notebook from Disk."))
     counts = work_file(task.exercise)
     if counts != file and counts.is_file():
-        words = f"Now {counts.name} counts: attn check {task.exercise.name}"
-        lines.append(Text(words))
+        lines.append(Text(f"Now {counts.name} counts:"))
+        lines.append(Text(f"  attn check {task.exercise.name}"))
     return session, tuple(lines)

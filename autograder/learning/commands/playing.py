@@ -30,9 +30,9 @@ LONGEST = 2000  # characters of what is said at once
 def play(
     folder: Path, words: str | None, console: Console, say: Say, *, others: bool = False
 ) -> None:
-    """Let a model speak or learn, and tell what the mistakes that the learner met would cost.
+    """Let a model speak or learn, and tell what the last mistake that the learner met would cost.
 
-    If none was met, tell of `others` if they are asked for.
+    If `others` are asked for, tell of all that were met; if none was, of others' mistakes.
     """
     session = open_session(folder, say)
     exercise = session.exercise(words)
@@ -50,9 +50,9 @@ def play(
             console.print(Indented(Text(clean(line, LONGEST)), 0, 0))
     console.print()
     console.print(Text("Continue with:"))
-    if not (met or others):
-        name = f"attn play {exercise.name} --mistakes"
-        console.print(command(name, "what the mistakes of others would have cost"))
+    if not others and len(met) != 1:
+        what = "all the mistakes that you met" if met else "mistakes of others"
+        console.print(command(f"attn play {exercise.name} --mistakes", f"what {what} would cost"))
     console.print(command(after_all(session, exercise)))
 
 

@@ -114,7 +114,7 @@ def _not_due(session: LearnerSession, exercise: Exercise, step: Step) -> str:
     if known.reviews:
         return f"{step.name} has passed all of its {len(REVIEW_DAYS)} reviews."
     name = session.name_of(exercise, step)
-    return f"{step.name} has no review yet. attn check {name} notes when it comes back."
+    return f"{step.name} has no review yet. This notes when it comes back:\n  attn check {name}"
 
 
 def _begun(

@@ -6,6 +6,7 @@ Without a keyboard, it prints every answer and needs no keys.
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from contextlib import ExitStack, suppress
@@ -36,7 +37,10 @@ from autograder.learning.terminal.watch_screen import screen
 SLOW = 0.7  # seconds without an answer before the screen says what is going on
 TICK = 0.5  # seconds
 ENTER = "\r\n"  # the key sends one of them
-PAUSE = 1.5  # seconds between two digits of one number
+PAUSE = 1.0  # seconds between two digits of one number, or two letters of one word
+# What is typed as at a shell: `attn`, or three keys with a letter that does nothing.
+WORDS = re.compile(r"attn|(?=...).*[bcdefgijkouvwxz ]")
+NO_SHELL = "This is the watch, not the shell: each letter is a key. h gives a hint, q leaves."
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,7 @@ class Watch:
         self._since = 0.0
         self._save = ""  # the name of the file that was saved last
         self._at = _clock()
-        self._typed, self._typed_at = "", 0.0
+        self._typed, self._typed_at, self._before = "", 0.0, view
         self._background = Background(self._events.put, self._tell)
 
     def press(self, key: str) -> None:
@@ -174,6 +178,8 @@ class Watch:
                 self.view = View(self.view.session.opened(exercise), exercise)
 
     def _pressed(self, key: str) -> bool:
+        if key != END_OF_INPUT and self._in_words(key):
+            return True
         if key == END_OF_INPUT or (key == "q" and not self.view.question):
             return False
         if self.view.question:
@@ -187,13 +193,46 @@ class Watch:
             self._draw()
         elif key in actions:
             self.view = replace(self.view, extra=())
-            self._typed = ""
             actions[key]()
             self._draw()
         elif key.isascii() and key.isdecimal():
             self._go_to(key)
             self._draw()
         return True
+
+    def _in_words(self, key: str) -> bool:
+        """Note a key; return whether it belongs to words that are typed as at a shell.
+
+        What their first letters did is undone, and their end is Enter or a pause.
+        """
+        now = time.monotonic()
+        if not self._typed or now - self._typed_at > PAUSE:
+            self._typed, self._before = "", self.view
+        were = WORDS.search(self._typed)
+        self._typed = "" if key in ENTER else self._typed + key
+        self._typed_at = now
+        if not were and WORDS.search(self._typed):
+            self._undo()
+            self.view = self.view.showing(Text(NO_SHELL))
+            self._draw()
+            return True
+        return bool(were)
+
+    def _undo(self) -> None:
+        """Go back to where the typing began, and take back the hints that it asked for."""
+        before, session = self._before, self.view.session
+        if before.exercise is self.view.exercise:
+            self.view = replace(self.view, question="").moved(before.focus)
+            self.view = replace(self.view, passed=before.passed, asked=before.asked)
+        for step in before.exercise.steps:
+            known, was = (
+                session.known(before.exercise, step),
+                before.session.known(before.exercise, step),
+            )
+            session = session.noted(
+                before.exercise, step, replace(known, hints=was.hints, seen_hints=was.seen_hints)
+            )
+        self.view = replace(self.view, session=session)
 
     def _next(self) -> None:
         view = self.view
@@ -217,36 +256,31 @@ class Watch:
 
     def _go_to(self, digit: str) -> None:
         """Go to the step of a number, whose digits come one by one."""
-        now, steps = time.monotonic(), self.view.exercise.steps
+        steps = self.view.exercise.steps
         numbers = {str(number): step.name for number, step in enumerate(steps, 1)}
-        typed = self._typed + digit if now - self._typed_at < PAUSE else digit
-        self._typed, self._typed_at = typed if typed in numbers else digit, now
-        name = numbers.get(self._typed)
-        words = f"There is no step {typed}: this exercise has the steps 1 to {len(steps)}."
+        typed = self._typed[len(self._typed.rstrip("0123456789")) :]
+        ends = (typed[first:] for first in range(len(typed)))
+        name = next((numbers[end] for end in ends if end in numbers), "")
+        words = f"There is no step {digit}: this exercise has the steps 1 to {len(steps)}."
         self.view = self.view.moved(name) if name else self.view.showing(Text(words))
 
     def _hint(self) -> None:
         session, lines = give_hint(self.view.session, self.view.exercise, self.view.step)
-        # Asked for again, a hint would be the next one, unless all were given.
-        is_new = session.progress is not self.view.session.progress
-        whole = f"attn hint {self.view.name_of(self.view.step.name)}{' --again' * is_new}"
-        self.view = replace(self.view, session=session).showing(*lines, whole=whole)
+        self.view = replace(self.view, session=session).showing(*lines)
 
     def _text(self) -> None:
         lesson = self._lesson(self.view.step.name)
         if lesson:
-            lines, whole = lesson_lines(lesson), f"attn read {self.view.name_of(lesson.step)}"
-            self.view = self.view.showing(*lines, whole=whole)
+            self.view = self.view.showing(*lesson_lines(lesson))
 
     def _answers(self) -> None:
         """Show the answer to the question after a pass, or the answers at the current step."""
         lesson = self._lesson(self.view.passed or self.view.step.name)
         if lesson:
-            whole = f"attn read {self.view.name_of(lesson.step)} --answers"
             at = self.view.at
             written = at is None or at.verdict.is_done
             lines = answer_lines(lesson, after=bool(self.view.asked), written=written)
-            self.view = self.view.showing(*lines, whole=whole)
+            self.view = self.view.showing(*lines)
 
     def _lesson(self, step: str) -> Lesson | None:
         try:
@@ -260,14 +294,13 @@ class Watch:
 
         run = self.view.at or (self.view.checkup and self.view.checkup.steps[-1])
         if run:
-            whole = f"attn show {self.view.name_of(run.step.name)}"
-            self.view = self.view.showing(*drawn(run), whole=whole)
+            self.view = self.view.showing(*drawn(run), leads=True)
 
     def _list(self) -> None:
         from autograder.learning.terminal.listing import listed_steps
 
         lines = listed_steps(self.view.session, self.view.exercise)
-        self.view = self.view.showing(*lines, whole="attn list")
+        self.view = self.view.showing(*lines)
 
     def _ask_reset(self) -> None:
         question = reset_question(Task(self.view.exercise, self.view.step))

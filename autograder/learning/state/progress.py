@@ -39,7 +39,8 @@ class StepProgress:
     """The progress in one step: whether it last passed, hints asked for, solution shown.
 
     outcome: how its last check ended, such as "wrong_values", "" before the first.
-    hints: the highest hint that was asked for. seen_hints: the highest one that a check has shown.
+    hints: the highest hint that was asked for. seen_hints: the highest one that a check
+    has shown, or that was asked for when the step had passed.
     mistakes: the names of the known mistakes that checks found in it, in the order of their coming.
     by_layer: whether it `passed` unwritten, because a layer that passed does its work.
     reviews: how many reviews it passed. review_on: the day of the next one, such as 2026-11-24, ""

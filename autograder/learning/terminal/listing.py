@@ -52,8 +52,7 @@ def listed_steps(session: LearnerSession, exercise: Exercise) -> tuple[Renderabl
     """Return a line for every step of an exercise, and one for all of them."""
     steps = (_of_step(session, exercise, place) for place in range(len(exercise.steps)))
     passed, of = len(session.progress.passed(exercise)), len(exercise.steps)
-    words = f"{passed} of {of} steps passed when last checked. All exercises: attn list"
-    return (*steps, Text(words))
+    return (*steps, Text(f"{passed} of {of} steps passed when last checked."))
 
 
 def _of_exercise(session: LearnerSession, exercise: Exercise) -> tuple[RenderableType, ...]:

@@ -205,6 +205,6 @@ def next_commands(run: StepRun, name: str = "") -> tuple[Indented, ...]:
 
 
 def command(typed: str, why: str = "") -> Indented:
-    """Return a command to type, and what it is for."""
+    """Return a command to type, alone on its line so that it can be copied, and what it is for."""
     line = Text(typed, "bold cyan")
-    return Indented(Text.assemble(line, (f"  {why}" if why else "", "dim")), later=4)
+    return Indented(Text.assemble(line, (f"\n{why}" if why else "", "dim")), later=4)

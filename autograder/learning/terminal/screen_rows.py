@@ -96,25 +96,22 @@ def _is_blank(line: str) -> bool:
     return not _plain(line).strip()
 
 
-def pages(
-    pieces: Sequence[Piece], room: int, width: int, whole: str = ""
-) -> tuple[ShownLines, ...]:
+def pages(pieces: Sequence[Piece], room: int, width: int) -> tuple[ShownLines, ...]:
     """Return what is shown one after the other, each of at most `room` rows.
 
-    If it is more than one page, the last row of each says with which key the next one comes, and
-    that `whole`, a command, shows all.
+    If it is more than one page, the last row of each says with which key the next one comes.
     """
     everything = _lines(pieces)
     if rows(everything, width) <= room:
         return (everything,)
-    most = _rest(len(everything), whole)
+    most = _rest(len(everything))
     free = room - max(rows((each,), width) for each in (most, AGAIN))
     found, left = list[ShownLines](), list(pieces)
     while left:
         page, left = _page(left, free, width)
         if not page:  # no room for anything
             return ((most,),) if free >= 0 else ((),)
-        found.append((*page, _rest(len(_lines(left)), whole) if left else AGAIN))
+        found.append((*page, _rest(len(_lines(left))) if left else AGAIN))
     return tuple(found)
 
 
@@ -150,6 +147,5 @@ def _without_blank(lines: ShownLines, *, at_start: bool = False) -> ShownLines:
     return lines
 
 
-def _rest(count: int, whole: str) -> str:
-    more = f"… {count} more {'line' if count == 1 else 'lines'}: key m."
-    return f"{more} To see all: {whole}" if whole else more
+def _rest(count: int) -> str:
+    return f"… {count} more {'line' if count == 1 else 'lines'}: key m"

@@ -19,8 +19,8 @@ class View:
     focus: the step chosen with n, p or a number, or "". looked: what was checked, and when. news:
     what changed with the last save. passed: the step that passed last, until another is chosen, or
     "". asked: its question, or "". extra: what a key has shown; if `held`, it stays after the next
-    answer. whole: the command that shows all of `extra`, or "". page: which part is shown of what
-    does not fit. question: it waits for y or n. busy: what is going on.
+    answer. leads: whether it stands above what is said of the step. page: which part is shown of
+    what does not fit. question: it waits for y or n. busy: what is going on.
     """
 
     session: LearnerSession
@@ -32,7 +32,7 @@ class View:
     passed: str = ""
     asked: str = ""
     extra: tuple[RenderableType, ...] = ()
-    whole: str = ""
+    leads: bool = False
     page: int = 0
     held: bool = False
     question: str = ""
@@ -100,6 +100,6 @@ class View:
         """Return the view of another step."""
         return replace(self, focus=name, news=(), passed="", asked="", extra=(), page=0)
 
-    def showing(self, *pieces: RenderableType, whole: str = "") -> View:
-        """Return the view with what a key shows; `whole` is the command that shows all of it."""
-        return replace(self, extra=pieces, whole=whole, page=0)
+    def showing(self, *pieces: RenderableType, leads: bool = False) -> View:
+        """Return the view with what a key shows, which `leads` where it needs the room."""
+        return replace(self, extra=pieces, leads=leads, page=0)

@@ -18,6 +18,7 @@ from autograder.learning.runner.results import Checkup, StepRun
 from autograder.learning.terminal.indented import Indented, unbroken
 from autograder.learning.terminal.listing import bar, overall
 from autograder.learning.terminal.screen import (
+    command,
     printed_pieces,
     show,
     sign_of,
@@ -57,11 +58,10 @@ def screen(console: Console, view: View, *, keys: bool) -> ShownLines:
 
 def _pages(console: Console, view: View, room: int) -> tuple[ShownLines, ...]:
     """Return the pages of the body; the picture of a step that has passed gives way to words."""
-    whole = view.whole if view.extra else f"attn check {view.name_of(view.step.name)}"
     found = tuple[ShownLines, ...]()
     for pictured in (True, False):
         pieces = [piece_of(console, each) for each in _body(view, pictured=pictured)]
-        found = pages(pieces, room, console.width, whole)
+        found = pages(pieces, room, console.width)
         if len(found) == 1 or not view.stays:
             break
     return found
@@ -70,7 +70,7 @@ def _pages(console: Console, view: View, room: int) -> tuple[ShownLines, ...]:
 def _body(view: View, *, pictured: bool = True) -> Iterator[RenderableType]:
     """Yield what is said of the step, then what a key has shown, and then the rest."""
     yield from _outcome(view, pictured=pictured)
-    if view.extra:
+    if view.extra and not (view.leads and view.at):
         yield from (Text(), *view.extra)
     if view.at and view.checkup:
         yield from _beside(view.checkup, view.at)
@@ -118,6 +118,8 @@ def _step(view: View, checkup: Checkup, at: StepRun, *, pictured: bool) -> Itera
     head = Text(f"Step {view.number} of {len(view.exercise.steps)}: ").append(step.name, "bold")
     yield head.append(f"  {step.title}, {worth(step)}, about {step.minutes} minutes", "dim")
     yield unbroken(Text(_where(checkup, step.name), style="cyan"))
+    if view.extra and view.leads:
+        yield from (*view.extra, Text())
     if view.stays:
         yield from _passed(view, at, pictured=pictured)
     elif at.verdict.passes:
@@ -157,10 +159,10 @@ def _all_done(view: View, checkup: Checkup) -> Iterator[RenderableType]:
     done = f"{name} is done. {tally(checkup)}" if by_layer else f"Every step of {name} passes."
     yield Text(done, style="bold")
     yield Text(beyond_the_checks(view.exercise))
-    commands = (
-        f"attn play {name}, then attn finish" if view.exercise.plays else f"attn finish {name}"
-    )
-    yield Text(f"In another terminal, or after q: {commands}")
+    yield Text("In another terminal, or after q:")
+    if view.exercise.plays:
+        yield command(f"attn play {name}", "your layer at work")
+    yield command(f"attn finish {name}", "what you built, and what to read next")
     after = view.session.next_exercise(view.exercise)
     if after:
         yield Text(f"n continues with {after.name}.")
