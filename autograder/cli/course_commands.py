@@ -172,7 +172,7 @@ def adopt(
                 _say("Nothing was changed.")
                 sys.exit(BEHIND)
             take_back(back)
-            _say("Done. The course is as it was before.")
+            _say("Done.")
             return
         source = source_folders(solutions, assignments)
         plan = plan_adoption(
@@ -224,7 +224,10 @@ def copy(directory: Path, target: Path, without_people: bool) -> None:
 @COURSE
 @click.option("--to", "target", type=FOLDER, required=True, help="A new folder, or a new .zip.")
 def archive(directory: Path, target: Path) -> None:
-    """Keep the marks, pages and hand-ins of the course DIRECTORY, to be read by any browser."""
+    """Keep the marks, pages and hand-ins of the course DIRECTORY, to be read by any browser.
+
+    Pages are kept as they were last made: `attn report` makes them again.
+    """
     from autograder.course.course_archive import archive_course
 
     with _course(directory) as course:

@@ -259,7 +259,18 @@ def plan_taking_back(course: Course) -> TakingBack:
         _without_kit(course),
         tuple(name for name in course.exercises if name in assigned),
         settings,
-        tuple(f"{name}/" for name in ("graded", "own-steps") if (root / name).exists()),
+        tuple(
+            f"{place.relative_to(root)}/"
+            for place in (
+                *(root / name for name in ("graded", "own-steps") if (root / name).exists()),
+                *(
+                    place
+                    for name in course.exercises
+                    for part in ("autograded", "feedback")
+                    for place in sorted((root / part).glob(f"*/{name}"))
+                ),
+            )
+        ),
     )
 
 

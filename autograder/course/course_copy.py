@@ -31,7 +31,7 @@ _OF_THIS_TERM = (
     *("release", "submitted", "autograded", "feedback", "graded", "downloaded", "gradebook.db"),
     STATE,
 )
-_FOR_ONE_TERM = ("course_id", "db_url", "root")
+_FOR_ONE_TERM = ("course_id", "db_url", "CourseDirectory.root")
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,8 @@ def _for_another_term(text: str, course: Course, target: Path) -> tuple[str, lis
         if not (isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute)):
             continue
         name, value = node.targets[0].attr, ast.unparse(node.value)
-        if name not in _FOR_ONE_TERM or (name == "db_url" and _inside(course, node.value)):
+        named = ast.unparse(node.targets[0]).endswith(tuple(f".{each}" for each in _FOR_ONE_TERM))
+        if not named or (name == "db_url" and _inside(course, node.value)):
             continue
         where = slice(node.lineno - 1, node.end_lineno)
         if name == "course_id":
