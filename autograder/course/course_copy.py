@@ -15,9 +15,9 @@ from pathlib import Path
 import tomli_w
 
 from autograder.course.adjustment import OWN
-from autograder.course.creation import LARGEST_FACTS, NOT_COPIED, Course
+from autograder.course.creation import NOT_COPIED, Course
 from autograder.course.gradebook_address import gradebook_address, within
-from autograder.course.kit_copy import MADE, STATE
+from autograder.course.kit_copy import LARGEST_FILE, MADE, STATE
 from autograder.errors import KitError
 from autograder.grading.graded_folder import CONFIG, FACTS
 from autograder.model.files import read_small, write_whole
@@ -91,7 +91,7 @@ def _fill(course: Course, part: Path, target: Path) -> Iterator[str]:
 
 def _text(course: Course, name: str) -> str | None:
     try:
-        return read_small(course.directory / name, LARGEST_FACTS).decode("utf-8")
+        return read_small(course.directory / name, LARGEST_FILE).decode("utf-8")
     except FileNotFoundError:
         return None
 

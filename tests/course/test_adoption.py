@@ -252,3 +252,36 @@ def test_a_stopped_adoption_is_finished_by_the_next_command(
     run = adopt(stock, "--yes")
     assert run.code == 0 and "Finished what was stopped." in run.out
     assert read_course(stock).adopted
+
+
+def test_a_configuration_with_a_password_stays_closed_and_so_do_its_copies(stock: Path) -> None:
+    config = stock / "nbgrader_config.py"
+    config.chmod(0o600)
+    adopted(stock)
+    kept = list((stock / ".course" / "backup").rglob(config.name))
+    assert len(kept) == 1
+    assert {path.stat().st_mode & 0o777 for path in (config, *kept)} == {0o600}
+    assert adopt(stock, "--undo", "--yes").code == 0
+    assert config.stat().st_mode & 0o777 == 0o600
+
+
+def test_lines_of_the_kit_that_went_are_told_and_put_back(stock: Path) -> None:
+    config = stock / "nbgrader_config.py"
+    before = config.read_bytes()
+    course = adopted(stock)
+    after = config.read_bytes()
+    config.write_bytes(before)
+    run = attn("course", "check", stock)
+    assert run.code == 1 and "the kit's lines are missing" in run.out, run.out
+    update(course)
+    assert config.read_bytes() == after
+
+
+def test_a_course_without_a_configuration_of_its_own_gets_one_and_loses_it(stock: Path) -> None:
+    (stock / "nbgrader_config.py").unlink()
+    before = files(stock)
+    run = adopt(stock, "--yes")
+    assert run.code == 0 and "nbgrader_config.py: new" in run.out
+    assert "c.CourseDirectory.course_id is not set" in run.out
+    assert adopt(stock, "--undo", "--yes").code == 0
+    assert files(stock) == before
