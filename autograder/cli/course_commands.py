@@ -159,6 +159,9 @@ def adopt(
             pending.finish()
             _say("Finished what was stopped.")
             if not undo:
+                finished = read_course(directory)
+                for name in finished.exercises:
+                    tell_release(finished, directory, name)
                 return
         if undo:
             back = plan_taking_back(read_course(directory))

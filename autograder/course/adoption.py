@@ -97,6 +97,12 @@ def plan_adoption(
                 place=str(course.directory),
                 cure="leave that exercise out, or give your assignment another name first",
             )
+        if course.release(name).exists():  # taking back removes what lies there
+            raise KitError(
+                f"release/{name} is there already, though the course does not have that exercise",
+                place=str(course.release(name)),
+                cure="move that folder elsewhere, then try again",
+            )
         added = new_exercise(course, assignments, name, examples)
         files |= added.files
         notes |= added.notes
@@ -113,7 +119,7 @@ def plan_adoption(
 
 
 def adopt(adoption: Adoption) -> None:
-    """Do what was planned; if it is stopped, the next `attn course update` finishes it."""
+    """Do what was planned; if it is stopped, the same command finishes it."""
     pending = write_down(adoption.course.directory, adoption.files, ())
     pending.put_in_place()
     pending.finish()

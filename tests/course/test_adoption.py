@@ -52,6 +52,7 @@ def test_adopting_shows_first_what_changes_and_changes_nothing_without_a_yes(sto
     before = files(stock.parent)
     run = adopt(stock)
     assert run.code == 1 and "Nothing was changed." in run.out, run.out
+    assert "nbgrader release_assignment" not in run.out
     assert "nbgrader_config.py: 6 lines at its end" in run.out
     assert f"assignments: {FIRST}, {SECOND}" in run.out
     assert "c.Autograde.autograde_preprocessors: yours holds for your assignments" in run.out
@@ -60,7 +61,11 @@ def test_adopting_shows_first_what_changes_and_changes_nothing_without_a_yes(sto
 
 def test_an_adopted_course_has_every_byte_and_every_row_that_it_had(stock: Path) -> None:
     before, rows = files(stock), tables(stock)
-    adopted(stock)
+    said = adopt(stock, "--yes").out
+    assert said.splitlines()[-2:] == [
+        f"next: cd {stock} && nbgrader generate_assignment {FIFTH}",
+        f"then: cd {stock} && nbgrader release_assignment {FIFTH}",
+    ]
     after = files(stock)
     config = "nbgrader_config.py"
     assert {name for name in before if after[name] != before[name]} == {config}
@@ -207,8 +212,12 @@ def test_what_the_kit_cannot_adopt_is_refused_with_the_place_and_a_cure(stock: P
     (stock / "lectures" / "one.ipynb").write_text("{}")
     assert "lectures holds notebooks or .py files" in adopt(stock, "--yes").out
     shutil.rmtree(stock / "lectures")
-    (stock / "source" / FIFTH).mkdir()
-    assert "is there already" in adopt(stock, "--yes").out
+    for part in ("source", "release"):
+        (stock / part / FIFTH).mkdir()
+        assert f"{part}/{FIFTH} is there already" in adopt(stock, "--yes").out
+        (stock / part / FIFTH).rmdir()
+    (stock / "nbgrader_config.json").write_text("{}")
+    assert "nbgrader_config.json has settings of the course" in adopt(stock, "--yes").out
 
 
 def test_a_course_that_exists_is_pointed_to_adopting(stock: Path) -> None:
