@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from autograder.cli.course_commands import tell_pages
 from autograder.cli.kit import FOLDER, example, out
 
 
@@ -79,4 +80,5 @@ def _report(class_: Path, graded: dict[str, Any], mistake: str = "", words: str 
     )
     reported = report_class(place, options, out(), mistake, words)
     out().print(f"open next: {reported.output / 'feedback' / 'index.html'}", soft_wrap=True)
+    tell_pages(class_, reported.output)
     sys.exit(0 if reported.complete else 1)

@@ -400,6 +400,23 @@ def tell_release(course: Course, directory: Path, exercise: str, *, force: bool 
         _say(f"then: {_hand_out(directory, exercise)}{again}")
 
 
+def tell_pages(directory: Path, output: Path) -> None:
+    """Print the command by which students get their pages, where they fetch from an exchange."""
+    from autograder.grading.graded_folder import FACTS
+
+    if not (directory / FACTS).is_file():
+        return
+    from autograder.course.creation import read_course
+    from autograder.course.release_state import handed_out
+    from autograder.course.settings import read_settings
+
+    course, exercise = read_course(directory), output.name
+    outbound = handed_out(course, read_settings(course))
+    own = output.resolve() == course.graded(exercise).resolve()
+    if own and outbound and (outbound / exercise).is_dir():
+        _say(f"then: cd {directory} && nbgrader release_feedback {exercise}")
+
+
 def _hand_out(directory: Path, exercise: str) -> str:
     return f"cd {directory} && nbgrader release_assignment {exercise}"
 

@@ -175,7 +175,11 @@ def test_the_kits_exercise_is_released_graded_and_kept_up_to_date_in_it(stock: P
     hand_in_ours(course, "s00")
     hand_in_ours(course, "s01", MISTAKE)
     run = attn("grade", stock)
-    assert run.code == 0, run.out
+    assert run.code == 0 and "release_feedback" not in run.out, run.out
+    done(stock, "release_assignment", FIFTH)
+    run = attn("grade", stock)
+    assert run.out.splitlines()[-1] == f"then: cd {stock} && nbgrader release_feedback {FIFTH}"
+    done(stock, "release_feedback", FIFTH)
     fast = scores(stock, FIFTH)
     assert fast["s00"] > fast["s01"] > 0
     done(stock, "autograde", FIFTH, "s01", force=True)
