@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from autograder.cli.course_commands import tell_pages
 from autograder.cli.kit import FOLDER, example, out
 
 
@@ -87,4 +88,5 @@ def _report(
     reported = report_class(place, options, out(), mistake, words, anonymous)
     if not anonymous:
         out().print(f"open next: {reported.output / 'feedback' / 'index.html'}", soft_wrap=True)
+        tell_pages(class_, reported.output)
     sys.exit(0 if reported.complete else 1)

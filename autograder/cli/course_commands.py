@@ -159,6 +159,9 @@ def adopt(
             pending.finish()
             say("Finished what was stopped.")
             if not undo:
+                finished = read_course(directory)
+                for name in finished.exercises:
+                    tell_release(finished, directory, name)
                 return
         if undo:
             back = plan_taking_back(read_course(directory))
@@ -172,7 +175,7 @@ def adopt(
                 say("Nothing was changed.")
                 sys.exit(BEHIND)
             take_back(back)
-            say("Done. The course is as it was before.")
+            say("Done.")
             return
         source = source_folders(solutions, assignments)
         plan = plan_adoption(
@@ -224,7 +227,10 @@ def copy(directory: Path, target: Path, without_people: bool) -> None:
 @COURSE
 @click.option("--to", "target", type=FOLDER, required=True, help="A new folder, or a new .zip.")
 def archive(directory: Path, target: Path) -> None:
-    """Keep the marks, pages and hand-ins of the course DIRECTORY, to be read by any browser."""
+    """Keep the marks, pages and hand-ins of the course DIRECTORY, to be read by any browser.
+
+    Pages are kept as they were last made: `attn report` makes them again.
+    """
     from autograder.course.course_archive import archive_course
 
     with opened_course(directory) as course:
@@ -392,6 +398,23 @@ def tell_release(course: Course, directory: Path, exercise: str, *, force: bool 
     if outbound := handed_out(course, settings_to_adopt(course)):
         again = " --force" if (outbound / exercise).is_dir() else ""
         say(f"then: {_hand_out(directory, exercise)}{again}")
+
+
+def tell_pages(directory: Path, output: Path) -> None:
+    """Print the command by which students get their pages, where they fetch from an exchange."""
+    from autograder.grading.graded_folder import FACTS
+
+    if not (directory / FACTS).is_file():
+        return
+    from autograder.course.creation import read_course
+    from autograder.course.release_state import handed_out
+    from autograder.course.settings import read_settings
+
+    course, exercise = read_course(directory), output.name
+    outbound = handed_out(course, read_settings(course))
+    own = output.resolve() == course.graded(exercise).resolve()
+    if own and outbound and (outbound / exercise).is_dir():
+        say(f"then: cd {directory} && nbgrader release_feedback {exercise}")
 
 
 def _hand_out(directory: Path, exercise: str) -> str:

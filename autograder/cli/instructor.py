@@ -8,7 +8,15 @@ from pathlib import Path
 
 import click
 
-from autograder.cli.course_commands import adopt, archive, check, copy, tell_release, update
+from autograder.cli.course_commands import (
+    adopt,
+    archive,
+    check,
+    copy,
+    tell_pages,
+    tell_release,
+    update,
+)
 from autograder.cli.kit import (
     ASSIGNMENTS,
     FOLDER,
@@ -188,6 +196,7 @@ def grade(
         ),
     )
     out().print(f"open next: {graded.output / 'feedback' / 'index.html'}", soft_wrap=True)
+    tell_pages(submissions, graded.output)
     sys.exit(0 if graded.complete else 1)
 
 

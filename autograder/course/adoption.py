@@ -16,7 +16,7 @@ from traitlets.config import Config
 
 from autograder.building.build import Examples
 from autograder.course.beside import kit_settings
-from autograder.course.configuration import BESIDE
+from autograder.course.configuration import BESIDE, BESIDE_OTHERS
 from autograder.course.creation import (
     GRADEBOOK,
     Course,
@@ -51,7 +51,6 @@ from autograder.model.files import read_small, replace_file
 
 _JSON = "nbgrader_config.json"  # nbgrader reads it too, after the other
 _FOLDERS = ("source", "release", "submitted", "autograded", "feedback")
-_IN_A_FILE = f"\n{BESIDE}"  # with it, a file that was there before is told from a new one
 
 
 @dataclass(frozen=True)
@@ -98,12 +97,18 @@ def plan_adoption(
                 place=str(course.directory),
                 cure="leave that exercise out, or give your assignment another name first",
             )
+        if course.release(name).exists():  # taking back removes what lies there
+            raise KitError(
+                f"release/{name} is there already, though the course does not have that exercise",
+                place=str(course.release(name)),
+                cure="move that folder elsewhere, then try again",
+            )
         added = new_exercise(course, assignments, name, examples)
         files |= added.files
         notes |= added.notes
         changes.append(f"source/{name}: {len(added.files)} new files")
     there = _configuration(course)
-    files[Path(CONFIG)] = BESIDE.encode() if there is None else there + _IN_A_FILE.encode()
+    files[Path(CONFIG)] = BESIDE.encode() if there is None else there + BESIDE_OTHERS.encode()
     lines = f"{BESIDE.count(chr(10))} lines"
     changes.append(f"{CONFIG}: {lines} at its end" if there is not None else f"{CONFIG}: new")
     changes.append(f"{FACTS} and {STATE}/: new, what the kit has to know")
@@ -114,7 +119,7 @@ def plan_adoption(
 
 
 def adopt(adoption: Adoption) -> None:
-    """Do what was planned; if it is stopped, the next `attn course update` finishes it."""
+    """Do what was planned; if it is stopped, the same command finishes it."""
     pending = write_down(adoption.course.directory, adoption.files, ())
     pending.put_in_place()
     pending.finish()
@@ -259,7 +264,18 @@ def plan_taking_back(course: Course) -> TakingBack:
         _without_kit(course),
         tuple(name for name in course.exercises if name in assigned),
         settings,
-        tuple(f"{name}/" for name in ("graded", "own-steps") if (root / name).exists()),
+        tuple(
+            f"{place.relative_to(root)}/"
+            for place in (
+                *(root / name for name in ("graded", "own-steps") if (root / name).exists()),
+                *(
+                    place
+                    for name in course.exercises
+                    for part in ("autograded", "feedback")
+                    for place in sorted((root / part).glob(f"*/{name}"))
+                ),
+            )
+        ),
     )
 
 
@@ -305,8 +321,8 @@ def _without_kit(course: Course) -> bytes | None:
     text = _configuration(course)
     if text is None or text == BESIDE.encode():
         return None
-    if text.count(_IN_A_FILE.encode()) == 1:
-        return text.replace(_IN_A_FILE.encode(), b"")
+    if text.count(BESIDE_OTHERS.encode()) == 1:
+        return text.replace(BESIDE_OTHERS.encode(), b"")
     if b"autograder.course.autograde" not in text:
         return text  # they have been taken out by hand
     raise KitError(

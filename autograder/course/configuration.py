@@ -101,3 +101,5 @@ from autograder.course.autograde import install
 
 install()
 """
+# With a line break before, a file that was there is told from a new one.
+BESIDE_OTHERS = f"\n{BESIDE}"

@@ -54,7 +54,7 @@ body {{ font: 1rem/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 70rem; 
 table {{ border-collapse: collapse; }} .wide {{ overflow-x: auto; }}
 th, td {{ border-bottom: 1px solid #8886; padding: .3rem .6rem; text-align: left; }}
 td.n, th.n {{ text-align: right; white-space: nowrap; }}
-pre {{ background: #8881; overflow-x: auto; padding: .6rem; }}
+pre {{ background: #8881; padding: .6rem; white-space: pre-wrap; overflow-wrap: anywhere; }}
 </style>
 """
 
@@ -268,7 +268,8 @@ class _Term:
                 f"<p>Kept on {today} with attention-kit {__version__}. Points are those of the "
                 "gradebook, after what is off for being late; a star means that somebody still had "
                 'to give points. All numbers: <a href="marks.csv">marks.csv</a>, and for each '
-                'question <a href="cells.csv">cells.csv</a>.</p>',
+                'question <a href="cells.csv">cells.csv</a>. A page is as it was last made: where '
+                "it has other points, those here are newer.</p>",
                 f"<ul>{''.join(links)}</ul>" if links else "",
                 f"<div class=wide><table><thead><tr><th>student</th>{heads}</tr></thead><tbody>",
                 *rows,

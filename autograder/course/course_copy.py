@@ -15,9 +15,9 @@ from pathlib import Path
 import tomli_w
 
 from autograder.course.adjustment import OWN
-from autograder.course.creation import LARGEST_FACTS, NOT_COPIED, Course
+from autograder.course.creation import NOT_COPIED, Course
 from autograder.course.gradebook_address import gradebook_address, within
-from autograder.course.kit_copy import MADE, STATE
+from autograder.course.kit_copy import LARGEST_FILE, MADE, STATE
 from autograder.errors import KitError
 from autograder.grading.graded_folder import CONFIG, FACTS
 from autograder.model.files import read_small, write_whole
@@ -31,7 +31,7 @@ _OF_THIS_TERM = (
     *("release", "submitted", "autograded", "feedback", "graded", "downloaded", "gradebook.db"),
     STATE,
 )
-_FOR_ONE_TERM = ("course_id", "db_url", "root")
+_FOR_ONE_TERM = ("course_id", "db_url", "CourseDirectory.root")
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def _fill(course: Course, part: Path, target: Path) -> Iterator[str]:
 
 def _text(course: Course, name: str) -> str | None:
     try:
-        return read_small(course.directory / name, LARGEST_FACTS).decode("utf-8")
+        return read_small(course.directory / name, LARGEST_FILE).decode("utf-8")
     except FileNotFoundError:
         return None
 
@@ -103,7 +103,8 @@ def _for_another_term(text: str, course: Course, target: Path) -> tuple[str, lis
         if not (isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute)):
             continue
         name, value = node.targets[0].attr, ast.unparse(node.value)
-        if name not in _FOR_ONE_TERM or (name == "db_url" and _inside(course, node.value)):
+        named = ast.unparse(node.targets[0]).endswith(tuple(f".{each}" for each in _FOR_ONE_TERM))
+        if not named or (name == "db_url" and _inside(course, node.value)):
             continue
         where = slice(node.lineno - 1, node.end_lineno)
         if name == "course_id":

@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError
 
 from autograder.building.build import Examples
 from autograder.course.adjusted_exercise import remove_others
+from autograder.course.configuration import BESIDE, BESIDE_OTHERS
 from autograder.course.creation import LARGEST_FACTS, Course, course_configuration, notebook_name
 from autograder.course.exercise_list import with_exercises
 from autograder.course.exercise_update import ExerciseUpdate, exercise_update, new_exercise
@@ -117,16 +118,26 @@ def plan_update(
     updates = (*there, *(new_exercise(course, assignments, name, examples) for name in new))
     names = (*course.exercises, *new)
     made = read_configuration(course.directory)
-    path = course.directory / CONFIG
-    text = read_small(path, LARGEST_FACTS).decode("utf-8")
-    configuration = merge_configuration(
-        made, text, course_configuration(course, names), replace=replace
-    )
+    text = _configuration(course)
+    if course.adopted:  # without these lines, nbgrader itself would run what students wrote
+        lines = ("the kit's lines are missing",) if BESIDE not in text else ()
+        configuration = MergedConfiguration(text + BESIDE_OTHERS if lines else text, lines, ())
+    else:
+        configuration = merge_configuration(
+            made, text, course_configuration(course, names), replace=replace
+        )
     place = course.directory / FACTS
     facts = read_small(place, LARGEST_FACTS).decode("utf-8")
     if new:
         facts = with_exercises(facts, names, place)
     return CourseUpdate(course, updates, configuration, states, facts, made is not None)
+
+
+def _configuration(course: Course) -> str:
+    path = course.directory / CONFIG
+    if course.adopted and not path.exists():
+        return ""
+    return read_small(path, LARGEST_FILE).decode("utf-8")  # nbgrader's own is 90 kB of comments
 
 
 def note_what_the_kit_wrote(update: CourseUpdate) -> None:

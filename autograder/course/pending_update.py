@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -58,7 +59,7 @@ class PendingUpdate:
             target = self.course / name
             target.parent.mkdir(parents=True, exist_ok=True)
             content = read_small(self.course / PENDING / _stored(self.files[name][1]), LARGEST_FILE)
-            replace_file(target, content)
+            replace_file(target, content, _mode(target))
 
     def finish(self) -> None:
         """Remove what was written down, when everything is in place."""
@@ -85,7 +86,7 @@ def write_down(
     facts = {}
     for path, content in files.items():
         facts[path.as_posix()] = (_digest(course / path), digest(content))
-        (part / _stored(digest(content))).write_bytes(content)
+        replace_file(part / _stored(digest(content)), content, _mode(course / path))
     manifest = {"files": facts, "exercises": list(exercises), "backup": backup.name}
     (part / _MANIFEST).write_text(json.dumps(manifest, indent=2), encoding="utf-8")
     shutil.rmtree(course / PENDING, ignore_errors=True)
@@ -123,7 +124,8 @@ def _backup(course: Path, files: Mapping[Path, bytes], save_more: Callable[[Path
     for path in files:
         if (course / path).is_file():
             (part / path).parent.mkdir(parents=True, exist_ok=True)
-            (part / path).write_bytes(read_small(course / path, LARGEST_FILE))
+            content = read_small(course / path, LARGEST_FILE)
+            replace_file(part / path, content, _mode(course / path))
     save_more(part)
     os.rename(part, target)
     return target
@@ -131,6 +133,11 @@ def _backup(course: Path, files: Mapping[Path, bytes], save_more: Callable[[Path
 
 def _stored(name: str) -> str:
     return f"{name}.new"
+
+
+def _mode(path: Path) -> int | None:
+    """Return who may read a file; there may be a password in it, and its copies are like it."""
+    return stat.S_IMODE(path.stat().st_mode) if path.is_file() else None
 
 
 def _digest(path: Path) -> str:

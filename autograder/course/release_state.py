@@ -7,6 +7,7 @@ told to.
 from __future__ import annotations
 
 import copy
+import os
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
@@ -83,7 +84,8 @@ def handed_out(course: Course, settings: Config) -> Path | None:
     if not directory.course_id or not issubclass(factory.release_assignment, Exchange):
         return None
     root = Path(ExchangeReleaseAssignment(coursedir=directory, config=settings).root)
-    return root / directory.course_id / "outbound" if root.is_dir() else None
+    readable = os.access(root, os.R_OK | os.X_OK) and root.is_dir()
+    return root / directory.course_id / "outbound" if readable else None
 
 
 def _exchange(course: Course, exercise: str, fetched: Path, settings: Config) -> tuple[str, ...]:

@@ -52,6 +52,7 @@ def test_adopting_shows_first_what_changes_and_changes_nothing_without_a_yes(sto
     before = files(stock.parent)
     run = adopt(stock)
     assert run.code == 1 and "Nothing was changed." in run.out, run.out
+    assert "nbgrader release_assignment" not in run.out
     assert "nbgrader_config.py: 6 lines at its end" in run.out
     assert f"assignments: {FIRST}, {SECOND}" in run.out
     assert "c.Autograde.autograde_preprocessors: yours holds for your assignments" in run.out
@@ -60,7 +61,11 @@ def test_adopting_shows_first_what_changes_and_changes_nothing_without_a_yes(sto
 
 def test_an_adopted_course_has_every_byte_and_every_row_that_it_had(stock: Path) -> None:
     before, rows = files(stock), tables(stock)
-    adopted(stock)
+    said = adopt(stock, "--yes").out
+    assert said.splitlines()[-2:] == [
+        f"next: cd {stock} && nbgrader generate_assignment {FIFTH}",
+        f"then: cd {stock} && nbgrader release_assignment {FIFTH}",
+    ]
     after = files(stock)
     config = "nbgrader_config.py"
     assert {name for name in before if after[name] != before[name]} == {config}
@@ -170,7 +175,11 @@ def test_the_kits_exercise_is_released_graded_and_kept_up_to_date_in_it(stock: P
     hand_in_ours(course, "s00")
     hand_in_ours(course, "s01", MISTAKE)
     run = attn("grade", stock)
-    assert run.code == 0, run.out
+    assert run.code == 0 and "release_feedback" not in run.out, run.out
+    done(stock, "release_assignment", FIFTH)
+    run = attn("grade", stock)
+    assert run.out.splitlines()[-1] == f"then: cd {stock} && nbgrader release_feedback {FIFTH}"
+    done(stock, "release_feedback", FIFTH)
     fast = scores(stock, FIFTH)
     assert fast["s00"] > fast["s01"] > 0
     done(stock, "autograde", FIFTH, "s01", force=True)
@@ -207,8 +216,12 @@ def test_what_the_kit_cannot_adopt_is_refused_with_the_place_and_a_cure(stock: P
     (stock / "lectures" / "one.ipynb").write_text("{}")
     assert "lectures holds notebooks or .py files" in adopt(stock, "--yes").out
     shutil.rmtree(stock / "lectures")
-    (stock / "source" / FIFTH).mkdir()
-    assert "is there already" in adopt(stock, "--yes").out
+    for part in ("source", "release"):
+        (stock / part / FIFTH).mkdir()
+        assert f"{part}/{FIFTH} is there already" in adopt(stock, "--yes").out
+        (stock / part / FIFTH).rmdir()
+    (stock / "nbgrader_config.json").write_text("{}")
+    assert "nbgrader_config.json has settings of the course" in adopt(stock, "--yes").out
 
 
 def test_a_course_that_exists_is_pointed_to_adopting(stock: Path) -> None:
@@ -252,3 +265,36 @@ def test_a_stopped_adoption_is_finished_by_the_next_command(
     run = adopt(stock, "--yes")
     assert run.code == 0 and "Finished what was stopped." in run.out
     assert read_course(stock).adopted
+
+
+def test_a_configuration_with_a_password_stays_closed_and_so_do_its_copies(stock: Path) -> None:
+    config = stock / "nbgrader_config.py"
+    config.chmod(0o600)
+    adopted(stock)
+    kept = list((stock / ".course" / "backup").rglob(config.name))
+    assert len(kept) == 1
+    assert {path.stat().st_mode & 0o777 for path in (config, *kept)} == {0o600}
+    assert adopt(stock, "--undo", "--yes").code == 0
+    assert config.stat().st_mode & 0o777 == 0o600
+
+
+def test_lines_of_the_kit_that_went_are_told_and_put_back(stock: Path) -> None:
+    config = stock / "nbgrader_config.py"
+    before = config.read_bytes()
+    course = adopted(stock)
+    after = config.read_bytes()
+    config.write_bytes(before)
+    run = attn("course", "check", stock)
+    assert run.code == 1 and "the kit's lines are missing" in run.out, run.out
+    update(course)
+    assert config.read_bytes() == after
+
+
+def test_a_course_without_a_configuration_of_its_own_gets_one_and_loses_it(stock: Path) -> None:
+    (stock / "nbgrader_config.py").unlink()
+    before = files(stock)
+    run = adopt(stock, "--yes")
+    assert run.code == 0 and "nbgrader_config.py: new" in run.out
+    assert "c.CourseDirectory.course_id is not set" in run.out
+    assert adopt(stock, "--undo", "--yes").code == 0
+    assert files(stock) == before

@@ -153,10 +153,10 @@ def test_what_is_no_course_and_what_is_damaged_ends_with_a_cure(
 
 def test_what_students_fetch_is_compared_with_the_release(course: Course) -> None:
     exchange = course.directory.parent / "exchange"
-    assert "exchange" not in check(course).out, "there is none"
-    exchange.mkdir()
     with (course.directory / "nbgrader_config.py").open("a") as config:
         config.write(f'\nc.Exchange.root = "{exchange}"\n')
+    assert "the exchange" not in check(course).out, "there is none"
+    exchange.mkdir()
     run = check(course)
     assert run.code == 0 and "not in the exchange yet" in run.out, run.out
     hand_out(run.out)

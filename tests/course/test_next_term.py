@@ -54,7 +54,7 @@ def copied(course: Course, target: Path) -> Course:
 def test_a_copy_has_the_instructors_work_and_nobody_of_the_term_before(course: Course) -> None:
     add_question(course, "how")
     config = course.directory / "nbgrader_config.py"
-    config.write_text(f"{config.read_text()}c.LateSubmissionPlugin.penalty_method = 'zero'\n")
+    config.write_text(f"{config.read_text()}c.Exchange.root = '/srv/exchange'\n")
     (course.directory / "roster.csv").write_text(f"student_id\n{RIGHT}\n")
     target = course.directory.parent / "next" / "autumn 2027"
     run = attn("course", "copy", course.directory, target, "--without-people")
@@ -65,7 +65,7 @@ def test_a_copy_has_the_instructors_work_and_nobody_of_the_term_before(course: C
     for name in ("fifth.ipynb", "exercise.toml"):
         assert (new.source(FIFTH) / name).read_bytes() == (course.source(FIFTH) / name).read_bytes()
     told = (target / "nbgrader_config.py").read_text()
-    assert 'c.CourseDirectory.course_id = "autumn-2027"' in told and "penalty_method" in told
+    assert 'c.CourseDirectory.course_id = "autumn-2027"' in told and "\nc.Exchange.root" in told
     there = contents(new)
     assert {name.split("/")[0] for name in there} == {
         *("source", ".course", "attn.toml", "nbgrader_config.py")
