@@ -15,6 +15,7 @@ from autograder.course.adjustment import OWN
 from autograder.course.creation import GRADEBOOK, Course
 from autograder.grading.output_folder import SECRET
 from autograder.model.sanitize import terminal_line
+from autograder.reports.course_page import COURSE_PAGE
 
 _LONGEST = 300
 _MOST_FILES = 2_000  # that are looked at, of one place
@@ -36,6 +37,7 @@ def _not_for_students(course: Course) -> Iterator[tuple[str, Path, Path]]:
     yield "the solutions as this course has them", here / ADJUSTED, here
     yield "the secret of the hidden inputs", course.secret_folder / SECRET, here
     yield "the gradebook", here / GRADEBOOK, here
+    yield "the marks of all exercises", course.secret_folder / COURSE_PAGE, here
     for name in course.exercises:
         yield f"the results of {name}", course.graded(name), here
     yield "what students handed in", course.hand_ins, here

@@ -78,14 +78,10 @@ def take(browser: Browser, folder: Path, home: Home, lab: Lab) -> Iterator[Pictu
     yield check_in_a_notebook(browser, home, lab)
     yield check_in_a_page(browser, folder)
     pages = graded_class(folder)
-    with sharp_page(browser, width=1040, height=800) as page:
-        page.goto((pages / "index.html").as_uri())
-        shown = [f"section[aria-labelledby={each}]" for each in ("summary", "mistakes", "steps")]
-        yield picture("class-page", page, *map(page.locator, ("header", *shown)))
     with sharp_page(browser, width=1240, height=1100) as page:  # high enough for all rows
         page.goto((pages / "index.html").as_uri())
-        students = page.locator("section[aria-labelledby=students]")
-        yield picture("class-heat-map", page, students, students)
+        shown = [f"section[aria-labelledby={each}]" for each in ("students", "needs-you")]
+        yield picture("class-page", page, *map(page.locator, ("header", *shown)))
     with sharp_page(browser, width=820, height=800) as page:
         page.goto((pages / f"{SHOWN_STUDENT}.html").as_uri())
         shown = ["header", "section[aria-labelledby=first]", "#step-1", "#step-2"]

@@ -125,9 +125,9 @@ def test_the_table_is_on_the_first_screen(
     opened: Callable[..., Page], students: int, rows: int
 ) -> None:
     many = [verdict(f"s{number:03}", softmax=LONG) for number in range(students)]
-    page = opened(written(many), width=1400, height=920)
+    page = opened(written(many), width=1400, height=900)
     row = page.locator("#map tbody tr").nth(rows - 1)
-    assert (box := row.bounding_box()) and box["y"] + box["height"] <= 920
+    assert (box := row.bounding_box()) and box["y"] + box["height"] <= 900
 
 
 def test_names_and_heads_stay_in_view_while_the_table_scrolls(

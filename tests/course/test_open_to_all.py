@@ -10,6 +10,7 @@ import pytest
 
 from autograder.course.creation import Course
 from autograder.course.open_to_all import open_to_all
+from autograder.reports.course_page import COURSE_PAGE
 
 
 @pytest.fixture
@@ -28,6 +29,7 @@ def course(root: Path) -> Course:
         made.solutions / "toy" / "solution.py",
         made.secret_folder / "input.secret",
         made.directory / "gradebook.db",
+        made.secret_folder / COURSE_PAGE,
         made.graded("toy") / "grades.csv",
         made.submitted("toy", "ada") / "toy.py",
         made.directory / "own-steps" / "toy" / "solution.py",
@@ -49,6 +51,7 @@ def test_a_course_that_is_closed_to_others_is_not_spoken_of(course: Course) -> N
         ("solutions/toy/solution.py", "the solutions"),
         ("course/graded/input.secret", "the secret of the hidden inputs"),
         ("course/gradebook.db", "the gradebook"),
+        ("course/graded/index.html", "the marks of all exercises"),
         ("course/graded/toy/grades.csv", "the results of toy"),
         ("course/submitted/ada/toy/toy.py", "what students handed in"),
         ("course/own-steps/toy/solution.py", "your own steps"),

@@ -350,6 +350,13 @@ def test_a_student_is_one_row_over_all_exercises_of_a_course(tmp_path: Path) -> 
     assert "<script" not in text and text.count("<caption") == 1
 
 
+def test_a_name_in_markup_stays_a_name_on_the_page_of_a_course(tmp_path: Path) -> None:
+    evil = "<script>alert(1)</script>\udcff"
+    page = write_course_page(tmp_path / "x", EXERCISE, [verdict(evil), verdict("b")], NO_ENTRIES)
+    text = page.read_text(encoding="utf-8")
+    assert "<script" not in text and "&lt;script&gt;alert(1)" in text
+
+
 def test_marks_on_the_page_of_a_course_are_those_of_the_gradebook(tmp_path: Path) -> None:
     cell = EnteredCell("softmax", "softmax", 22.0, automatic=22.0, by_hand=15.0)
     entries = {"ada": GradebookEntry("ada", (cell,))}
