@@ -98,7 +98,7 @@ def question(
     What lies in a hand-in as regrade-request.txt or .md is noted when the class is graded.
     """
     from autograder.course.decisions import time_now
-    from autograder.reports.student_record import Question
+    from autograder.reports.student_record import MarkQuestion
 
     given = [bool(words.strip()), answer is not None, remove]
     if bool(student) != (sum(given) == 1):
@@ -109,7 +109,7 @@ def question(
             return known.without_noted(student)
         if answer is not None:
             return known.answering(student, _short(answer))
-        return known.asking(student, Question(_short(words), time_now()))
+        return known.asking(student, MarkQuestion(_short(words), time_now()))
 
     with opened_course(course) as found:
         if student:
