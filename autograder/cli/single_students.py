@@ -70,12 +70,16 @@ def hold(course: Path, student: str, exercise: str, because: str | None, release
 
     It is in no export then, and its page is not handed out. What a student has fetched stays there.
     """
+    from autograder.course.delivered_page import deliver_pages
+
     if bool(student) != ((because is not None) != release):
         raise click.UsageError("name a student, and add either --because or --release")
     why = None if because is None else _short(because) or _NO_REASON
     with opened_course(course) as found:
         if student:
             _decide(found, exercise, student, lambda known: known.holding(student, why))
+            if why:  # whether or not the results can be written again
+                deliver_pages(found, _one(found, exercise), [student])
         for name, known in _decisions(found, exercise):
             for each, reason in known.held.items():
                 say(f"{name}: {each}: {reason}")
