@@ -61,7 +61,7 @@ def find_follow_ups(
 ) -> tuple[FollowUp, ...]:
     """Return what waits for the instructor, the most urgent first."""
     students = {verdict.student for verdict in verdicts}
-    everybody = {*students, *gradebook.entries, *gradebook.enrolled}
+    everybody = {*students, *gradebook.entries, *gradebook.enrolled, *gradebook.records}
     names = shown_names(everybody, gradebook.records)
     # One at a time: of a large class, nobody holds what was handed in.
     hand_ins = tuple(map(_HandIn.of, submissions))
@@ -225,6 +225,11 @@ def _questions(exercise: Exercise, gradebook: ClassGradebook) -> Iterator[Follow
             whom = shlex.quote(clean_line(student, LONGEST_NAME))
             command = f"attn course question {whom} {exercise.name} --answer WORDS"
             cure = f"Answer it on the student's page: `{command}`"
+            if each.file and record.late:
+                cure += (
+                    ". It came with a late hand-in: if asking shall cost nothing, give more time"
+                )
+                cure += f" with `attn course extend {whom} {exercise.name} --until TIME`"
             yield FollowUp("question", (student,), why, cure)
 
 
