@@ -15,6 +15,7 @@ from autograder.cli.follow_ups import find_follow_ups
 from autograder.cli.found_class import ClassRecords
 from autograder.cli.similar_code import find_similar_code
 from autograder.cli.student_files import StudentFiles, write_student_files
+from autograder.errors import KitError
 from autograder.grading.class_task import ClassTask
 from autograder.grading.graded_folder import is_course
 from autograder.grading.grader_pool import GraderPool
@@ -74,7 +75,8 @@ def write_results(
 
     If `anonymous`, nothing is printed about students, and a page without names is written as well.
     """
-    gradebook = with_hand_ins(gradebook, task, judged.submissions)
+    names = _listed_names(task, console)
+    gradebook = _with_hand_ins(gradebook, task, judged.submissions, names)
     exercise, paragraphs = task.exercise, read_paragraphs(task.output)
     submissions, outlines = judged.submissions, judged.outlines
     files = write_student_files(
@@ -106,31 +108,37 @@ def write_results(
     return replace(written, problems=(*written.problems, *(each.line for each in files.lost)))
 
 
-def with_hand_ins(
-    gradebook: ClassGradebook, task: ClassTask, submissions: Sequence[Submission]
+def _with_hand_ins(
+    gradebook: ClassGradebook,
+    task: ClassTask,
+    submissions: Sequence[Submission],
+    names: Mapping[str, str],
 ) -> ClassGradebook:
     """Add to what is known of students the files that count, their groups, and a list's names."""
-    names = _listed_names(task)
     groups = {student: each.group for each in task.groups for student in each.members}
     files = {each.student: "" if each.path.is_dir() else each.path.name for each in submissions}
     records = {}
     for student in {*files, *gradebook.records, *names}:
         known = gradebook.records.get(student, NO_RECORD)
-        records[student] = replace(
-            known,
-            name=known.name or names.get(student, ""),
-            group=groups.get(student, ""),
-            file=files.get(student, ""),
-        )
+        name, group = known.name or names.get(student, ""), groups.get(student, "")
+        records[student] = replace(known, name=name, group=group, file=files.get(student, ""))
     return replace(gradebook, records=records)
 
 
-def _listed_names(task: ClassTask) -> Mapping[str, str]:
-    """Return the names in the list of the class, or in what `attn collect` wrote."""
-    named = f"collected-{task.exercise.name}.csv"
-    for name in ("roster.csv", named, "collected.csv"):
+def _listed_names(task: ClassTask, console: Console) -> Mapping[str, str]:
+    """Return the names in the list of the class, or in what `attn collect` wrote.
+
+    Nobody waits for a mark because a list cannot be read.
+    """
+    for name in ("roster.csv", f"collected-{task.exercise.name}.csv", "collected.csv"):
         if (path := task.graded / name).is_file():
-            listed = read_class_list(path).students
+            try:
+                listed = read_class_list(path).students
+            except KitError as error:
+                console.print(
+                    Text(terminal_line(f"no names: {error.fact} ({path})", 500), "yellow")
+                )
+                return {}
             return {each.student: each.identity.name for each in listed}
     return {}
 

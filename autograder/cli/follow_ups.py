@@ -7,6 +7,7 @@ settles it. It decides nothing itself: no mark follows from it.
 from __future__ import annotations
 
 import re
+import shlex
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -75,7 +76,7 @@ def find_follow_ups(
 ) -> tuple[FollowUp, ...]:
     """Return what waits for the instructor, the most urgent first."""
     students = {verdict.student for verdict in verdicts}
-    everybody = {*students, *gradebook.entries, *gradebook.enrolled}
+    everybody = {*students, *gradebook.entries, *gradebook.enrolled, *gradebook.records}
     names = shown_names(everybody, gradebook.records)
     # One at a time: of a large class, nobody holds what was handed in.
     hand_ins = tuple(map(_HandIn.of, submissions))
@@ -273,8 +274,14 @@ def _questions(exercise: Exercise, gradebook: ClassGradebook) -> Iterator[Follow
     for student, record in sorted(gradebook.records.items()):
         for each in record.waiting:
             why = f"asks about the mark: {clean_line(each.text, _LONGEST_QUESTION)}"
-            command = f"attn course question STUDENT {exercise.name} --answer WORDS"
+            whom = shlex.quote(clean_line(student, LONGEST_NAME))
+            command = f"attn course question {whom} {exercise.name} --answer WORDS"
             cure = f"Answer it on the student's page: `{command}`"
+            if each.file and record.late:
+                cure += (
+                    ". It came with a late hand-in: if asking shall cost nothing, give more time"
+                )
+                cure += f" with `attn course extend {whom} {exercise.name} --until TIME`"
             yield FollowUp("question", (student,), why, cure)
 
 
@@ -282,10 +289,10 @@ def _groups(groups: Sequence[GroupHandIn]) -> Iterator[FollowUp]:
     """Of which groups several members have handed in."""
     for each in groups:
         if each.others:
-            group = clean_line(each.group, LONGEST_NAME)
-            counts = f"that of {clean_line(each.student, LONGEST_NAME)} counts for all"
-            why = f"several hand-ins of group {group}: {counts}, since it is the last one known."
-            cure = "If another one shall count, take the others out, then grade again."
+            group, student = (clean_line(name, LONGEST_NAME) for name in (each.group, each.student))
+            why = f"several hand-ins of group {group}: that of {student} counts for all."
+            cure = "It is the last one, or the first by name where times are not known. If another"
+            cure += " one shall count, take the others out, then grade again."
             yield FollowUp("group", (each.student, *each.others), why, cure)
 
 

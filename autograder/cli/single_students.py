@@ -70,12 +70,16 @@ def hold(course: Path, student: str, exercise: str, because: str | None, release
 
     It is in no export then, and its page is not handed out. What a student has fetched stays there.
     """
+    from autograder.course.delivered_page import deliver_pages
+
     if bool(student) != ((because is not None) != release):
         raise click.UsageError("name a student, and add either --because or --release")
     why = None if because is None else _short(because) or _NO_REASON
     with opened_course(course) as found:
         if student:
             _decide(found, exercise, student, lambda known: known.holding(student, why))
+            if why:  # whether or not the results can be written again
+                deliver_pages(found, _one(found, exercise), [student])
         for name, known in _decisions(found, exercise):
             for each, reason in known.held.items():
                 say(f"{name}: {each}: {reason}")
@@ -98,7 +102,7 @@ def question(
     What lies in a hand-in as regrade-request.txt or .md is noted when the class is graded.
     """
     from autograder.course.decisions import time_now
-    from autograder.reports.student_record import Question
+    from autograder.reports.student_record import MarkQuestion
 
     given = [bool(words.strip()), answer is not None, remove]
     if bool(student) != (sum(given) == 1):
@@ -109,7 +113,7 @@ def question(
             return known.without_noted(student)
         if answer is not None:
             return known.answering(student, _short(answer))
-        return known.asking(student, Question(_short(words), time_now()))
+        return known.asking(student, MarkQuestion(_short(words), time_now()))
 
     with opened_course(course) as found:
         if student:

@@ -7,6 +7,7 @@ follows from it. A student asks by handing in a file beside the work.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -19,7 +20,7 @@ from autograder.errors import KitError
 from autograder.model.files import read_small, write_whole
 from autograder.model.plain_file import opened
 from autograder.model.sanitize import clean
-from autograder.reports.student_record import Question, time_words
+from autograder.reports.student_record import MarkQuestion, time_words
 
 FILE = "decisions.json"
 REQUESTS = ("regrade-request.txt", "regrade-request.md")
@@ -32,7 +33,7 @@ class Decisions:
     """Why marks are `held` back, and the `questions` about marks, by student."""
 
     held: Mapping[str, str] = field(default_factory=dict)
-    questions: Mapping[str, tuple[Question, ...]] = field(default_factory=dict)
+    questions: Mapping[str, tuple[MarkQuestion, ...]] = field(default_factory=dict)
 
     @classmethod
     def read(cls, course: Course, exercise: str) -> Decisions:
@@ -72,7 +73,7 @@ class Decisions:
         others = {each: reason for each, reason in self.held.items() if each != student}
         return replace(self, held=others if why is None else {**others, student: why})
 
-    def asking(self, student: str, question: Question) -> Decisions:
+    def asking(self, student: str, question: MarkQuestion) -> Decisions:
         """Return them with one more question; one that is there already is not asked again."""
         there = self.questions.get(student, ())
         if any((each.text, each.file) == (question.text, question.file) for each in there):
@@ -123,17 +124,19 @@ def time_now() -> str:
     return time_words(datetime.now(UTC))
 
 
-def _requests(course: Course, folders: Mapping[str, Path]) -> Iterable[tuple[str, Question]]:
+def _requests(course: Course, folders: Mapping[str, Path]) -> Iterable[tuple[str, MarkQuestion]]:
     for student, folder in folders.items():
         for name in REQUESTS:
+            if not os.path.lexists(folder / name):
+                continue
             with suppress(OSError), opened(folder / name, course.hand_ins) as found:
                 # One character takes four bytes at most.
                 text = found.content(4 * LONGEST + 4).decode("utf-8", "replace")
                 if words := clean(text, LONGEST).strip():
-                    yield student, Question(words, time_now(), name)
+                    yield student, MarkQuestion(words, time_now(), name)
 
 
-def _question(facts: Mapping[str, Any]) -> Question:
+def _question(facts: Mapping[str, Any]) -> MarkQuestion:
     if not all(isinstance(value, str) for value in facts.values()):
         raise ValueError("a question is made of words")
-    return Question(**facts)
+    return MarkQuestion(**facts)

@@ -19,7 +19,7 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 
 
 @dataclass(frozen=True)
-class Question:
+class MarkQuestion:
     """What a student asked about a mark, and the instructor's answer, "" until there is one.
 
     `asked` and `answered` are times; `file` is what it was handed in as, "" if somebody noted it.
@@ -32,7 +32,7 @@ class Question:
     answered: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class StudentRecord:
     """What is known of one student and one exercise.
 
@@ -47,7 +47,7 @@ class StudentRecord:
     due: datetime | None = None
     extended: bool = False
     held: str = ""
-    questions: tuple[Question, ...] = ()
+    questions: tuple[MarkQuestion, ...] = ()
     file: str = ""
     code: str = ""
 
@@ -67,7 +67,7 @@ class StudentRecord:
         return f"{time_words(self.handed_in)}{late}"
 
     @property
-    def waiting(self) -> tuple[Question, ...]:
+    def waiting(self) -> tuple[MarkQuestion, ...]:
         """The questions without an answer."""
         return tuple(each for each in self.questions if not each.answer)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from autograder.model.verdict import Finding, Outcome, Verdict
 from autograder.reports.class_page import ClassContext, class_page
 from autograder.reports.follow_up import FollowUp, write_follow_ups
 from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, GradebookEntry
+from autograder.reports.student_record import MarkQuestion, StudentRecord
 from autograder.submission.reading import Submission
 from support import verdicts
 from support.verdicts import EXERCISE
@@ -238,3 +240,18 @@ def test_a_hostile_name_is_text_on_the_page_and_one_clean_line() -> None:
     page = class_page(EXERCISE, [verdict(submission("ada"))], ClassContext(follow_ups=[follow_up]))
     assert "<script>" not in page and "<b>" not in page
     assert "\x1b" not in follow_up.who and "\n" not in follow_up.who
+
+
+def test_who_asks_with_a_hand_in_that_is_late_is_told_to_need_more_time() -> None:
+    due = datetime(2026, 3, 1)
+    asked = StudentRecord(
+        handed_in=due + timedelta(days=1),
+        due=due,
+        questions=(MarkQuestion("Why?", "today", "regrade-request.txt"),),
+    )
+    for record, late in ((asked, True), (replace(asked, due=due + timedelta(days=2)), False)):
+        gradebook = ClassGradebook(records={"ada l": record})
+        (told,) = find_follow_ups(EXERCISE, [], [], gradebook)
+        assert "asks about the mark: Why?" in told.reason
+        assert "attn course question 'ada l' numpy_single_head --answer WORDS" in told.cure
+        assert ("attn course extend 'ada l'" in told.cure) is late

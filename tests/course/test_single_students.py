@@ -13,7 +13,7 @@ from nbgrader.api import Gradebook
 
 from autograder.course.creation import Course
 from course.changing_course import Run, attn, nbgrader
-from course.term_course import LATE, RIGHT, WRONG, hand_in_of, term_course
+from course.term_course import LATE, RIGHT, WRONG, hand_in_of, term_course, ungraded_term_course
 from support.released_course import NAME
 
 NAMES = {RIGHT: ("Ada", "Lovelace"), WRONG: ("Ben", "Okoro"), LATE: ("Cleo", "D'Or")}
@@ -182,6 +182,7 @@ def test_a_question_about_a_mark_is_listed_answered_and_its_end_is_on_the_page(
     page = page_of(course, WRONG)
     assert "Why is &lt;b&gt;step 5" in page and "has not answered yet" in page
     (asked,) = (each for each in needs_you(course) if each["kind"] == "question")
+    assert not [each for each in needs_you(course) if each["kind"] in ("files", "remark")]
     assert asked["students"] == [WRONG] and "--answer" in str(asked["cure"])
 
     request.unlink()  # a new hand-in takes its place
@@ -234,3 +235,18 @@ def test_a_page_to_project_names_nobody(course: Course) -> None:
     assert [word for word in words if word in page] == []
     assert "<bdi>student 1</bdi>" in page and "student 3" in page and "22/25" in page
     assert "it names nobody" in page and "html" not in "".join(re.findall('href="([^"]*)"', page))
+
+
+def test_what_is_decided_before_the_first_run_holds_for_it(tmp_path: Path) -> None:
+    course = ungraded_term_course(tmp_path / "course")
+    with gradebook(course) as book:
+        book.update_or_create_student(RIGHT)
+    assert of_course(course, "hold", RIGHT, "--because", "").code == 0
+    assert of_course(course, "question", RIGHT, NAME, "Is the mask right?").code == 0
+    graded(course)
+    assert "Is the mask right?" in page_of(course, RIGHT) and row_of(course, RIGHT)["points"] == ""
+    assert not (course.feedback(NAME, RIGHT) / f"{NAME}.html").exists()
+    assert of_course(course, "question", RIGHT, "--remove").code == 0
+    assert "Is the mask right?" not in page_of(course, RIGHT)
+    run = of_course(course, "hold", "nobody", NAME, "--because", "")
+    assert run.code != 0 and "nobody is not in the gradebook" in run.out
