@@ -212,5 +212,6 @@ def _head(title: str) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        f'<title>{escape(title)}</title>\n<link rel="stylesheet" href="page.css">\n'
+        f'<title>{escape(title)}</title>\n<link rel="icon" href="data:,">\n'
+        '<link rel="stylesheet" href="page.css">\n'
     )
