@@ -150,7 +150,7 @@ def test_the_keyboard_alone_is_enough(page: Page) -> None:
     assert "The result is scores, unchanged." in answer(page, "softmax")
 
 
-def test_after_the_hints_the_lines_of_a_step_can_be_sorted(page: Page) -> None:
+def test_after_the_hints_there_are_lines_to_sort_and_then_the_step_with_a_gap(page: Page) -> None:
     hints = page.locator("#scale_scores .hints")
     for _ in range(3):
         page.locator("#scale_scores [data-act=hint]").click()
@@ -165,8 +165,12 @@ def test_after_the_hints_the_lines_of_a_step_can_be_sorted(page: Page) -> None:
     assert "chosen as number 1" in str(right.get_attribute("aria-label"))
     hints.get_by_role("button", name="Try this order").click()
     expect(hints).to_contain_text("Right: these lines make scale_scores.")
+    expect(hints).not_to_contain_text("____")
+    page.locator("#scale_scores [data-act=hint]").click()
+    expect(hints.locator("pre").last).to_have_text("return attention_scores / ____")
     page.reload()
-    expect(page.locator("#scale_scores .hints")).to_contain_text("Choose them in their order.")
+    expect(hints).to_contain_text("Choose them in their order.")
+    expect(hints).to_contain_text("What belongs there?")
 
 
 @pytest.mark.parametrize(

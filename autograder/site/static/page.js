@@ -180,8 +180,8 @@ async function speak() {
 }
 
 function hint(step) {
-  const { hints } = steps.find(({ name }) => name === step);
-  state.hints[step] = Math.min((state.hints[step] ?? 0) + 1, hints.length);
+  const { hints, sort } = steps.find(({ name }) => name === step);
+  state.hints[step] = Math.min((state.hints[step] ?? 0) + 1, hints.length + (sort?.gap ? 1 : 0));
   keep();
   showHints(step);
 }
@@ -195,21 +195,25 @@ function showHints(step) {
     const line = box.appendChild(document.createElement("p"));
     line.textContent = `Hint ${index + 1} of ${hints.length}: ${words}`;
   });
-  if (similar && shown === hints.length) {
+  if (similar && shown >= hints.length) {
     box.appendChild(document.createElement("pre")).textContent = similar;
   }
-  if (sort && shown === hints.length) showLines(step, sort, box);
+  if (sort && shown >= hints.length) showLines(step, sort, box);
+  if (sort?.gap && shown > hints.length) {
+    box.appendChild(document.createElement("p")).textContent = sort.gap.task;
+    box.appendChild(document.createElement("pre")).textContent = sort.gap.code;
+  }
 }
 
 /** Offer the lines of a step to sort: each is a button, which says at what place it was chosen. */
-function showLines(step, { task, lines }, box) {
+function showLines(step, { task, lines, gap }, box) {
   const order = [];
   const add = (kind, words, to = box) => {
     const made = to.appendChild(document.createElement(kind));
     made.textContent = words;
     return made;
   };
-  add("p", `${task} Choose them in their order.`);
+  add("p", `${task} Choose them in their order.${gap ? " One hint more shows the step with a gap." : ""}`);
   const list = add("ol", "");
   const buttons = lines.map((line) => add("button", line, add("li", "", list)));
   buttons.forEach((button, number) => button.addEventListener("click", () => {
