@@ -75,9 +75,9 @@ def test_from_the_first_check_to_the_end_of_the_numpy_exercise(
     file = tmp_path / "released" / NAME / f"{NAME}.ipynb"
     first = ("install", "setup", "given-001", "step-softmax", "check-softmax")
     wrong = run(file, {"softmax": f"def softmax(scores):\n{WRONG_SOFTMAX}"}, first, wrong=True)
-    assert "runs down the columns" in wrong and "text/html" in wrong
+    assert "runs down the columns" in wrong
     shown = run(file, reference_steps(NAME))
-    assert shown.count(HIDDEN) >= len(reference_steps(NAME))
+    assert shown.count(HIDDEN) >= len(reference_steps(NAME)) and "text/html" in shown
     assert "And now with your layer" in shown and "What you have built" in shown
     assert list(packages.glob("numpy-*")) and not list(packages.glob("torch*"))
 

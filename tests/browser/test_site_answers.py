@@ -13,7 +13,7 @@ import json
 import os
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -96,8 +96,9 @@ def _native(workspace: Path, pieces: ScriptPieces, step: str, code: str) -> Docu
     written = {**RIGHT, step: code}
     lines = [text for name in RIGHT for text in (pieces.above[name], written[name])]
     stub_file(workspace).write_text("\n".join([*lines, pieces.below]), encoding="utf-8")
-    first = "\n".join(lines[: lines.index(code)]).count("\n") + 2
-    return _in_editor(typed("check", step, "--json", folder=workspace).document, first)
+    above = ("\n".join(lines[:number]) for number in range(1, len(lines), 2))
+    firsts = [text.count("\n") + 2 for text in above]
+    return _in_editor(typed("check", step, "--json", folder=workspace).document, firsts)
 
 
 @pytest.mark.parametrize("opened", [open_chromium, open_firefox])
@@ -136,11 +137,15 @@ def _offline(browser: Browser, site: Path) -> Page:
     return page
 
 
-def _in_editor(document: Document, first: int) -> Document:
-    """Return a document with lines counted as in the editor, whose first line is `first`."""
+def _in_editor(document: Document, firsts: Sequence[int]) -> Document:
+    """Return a document with lines counted as in the editors, which begin at these lines."""
+
+    def counted(told: re.Match[str]) -> str:
+        line = int(told[2])
+        return f"{told[1]}{line - max(each for each in firsts if each <= line) + 1}"
+
     text = json.dumps({**document, "file": ""}, ensure_ascii=False)
-    text = re.sub(r"(?i)\b(line )(\d+)", lambda told: f"{told[1]}{int(told[2]) - first + 1}", text)
-    facts: Document = json.loads(text)
+    facts: Document = json.loads(re.sub(r"(?i)\b(line )(\d+)", counted, text))
     return facts
 
 
