@@ -34,7 +34,7 @@ from support.static_host import StaticHost
 from support.typed_commands import typed
 from wasm.hand_ins import code_of, differences, known_mistakes
 
-WRONG_TURNS = int(os.environ.get("WRONG_TURNS", "4"))
+WRONG_TURNS = int(os.environ.get("WRONG_TURNS", "8"))
 OF_CHANCE = "another generator"  # mutants of this kind give something else at every call
 # Keeps what the page's Python says: the page itself shows the card only.
 HEARD = """window.Worker = class extends Worker {
