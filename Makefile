@@ -66,8 +66,8 @@ coverage: $(READY)
 test-attacks: $(READY)
 	$(BIN)/python -m pytest tests/sandbox/test_attacks.py
 
-# The learner's day in a real browser and a real terminal, and a site; needs Chromium and Node from
-# the system.
+# The learner's day in a real browser and a real terminal, and a site; needs Chromium, Firefox and
+# Node from the system.
 test-browser: $(BROWSER) $(PYODIDE)
 	$(BIN)/python -m pytest tests/browser
 

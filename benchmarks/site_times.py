@@ -1,4 +1,4 @@
-"""What a reader of a site waits for, in Chromium, from a server on this machine.
+"""What a reader of a site waits for, in Chromium and Firefox, from a server on this machine.
 
 PYTHONPATH=tests python benchmarks/site_times.py SITE
 """
@@ -14,9 +14,9 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from browser.chromium import open_chromium
+from browser.site_page import RIGHT, answer, write
+from browser.system_browsers import open_chromium, open_firefox, playing
 from support.learner_workspace import NAME
-from support.reference_steps import reference_steps
 from support.static_host import StaticHost
 
 PAINT = "() => performance.getEntriesByName('first-contentful-paint')[0].startTime / 1000"
@@ -30,17 +30,20 @@ def main(site: Path) -> None:
     sent = sum(len(gzip.compress(path.read_bytes())) for path in files)
     print(f"size: {sum(path.stat().st_size for path in files) / 1e6:.1f} MB in {len(files)} files")
     print(f"the same with gzip: {sent / 1e6:.1f} MB")
-    with StaticHost(site) as host, open_chromium() as browser:
-        page = browser.new_page()
-        for visit in ("first", "second"):
-            _visit(page, f"{host.address}{NAME}.html", visit)
-        _use(page)
+    with StaticHost(site) as host, playing() as playwright:
+        for start in (open_chromium, open_firefox):
+            with start(playwright) as browser:
+                print(f"{browser.browser_type.name} {browser.version}")
+                page = browser.new_page()
+                for visit in ("first", "second"):
+                    _visit(page, f"{host.address}{NAME}.html", visit)
+                _use(page)
 
 
 def _visit(page: Page, address: str, visit: str) -> None:
     start = time.monotonic()
     page.goto(address, wait_until="commit")
-    _write(page, "softmax", reference_steps(NAME)["softmax"])
+    write(page, "softmax", RIGHT["softmax"])
     _check(page, "softmax")
     print(f"{visit} visit: text after {page.evaluate(PAINT):.1f} s", end=", ")
     print(f"first answer after {time.monotonic() - start:.1f} s")
@@ -48,9 +51,9 @@ def _visit(page: Page, address: str, visit: str) -> None:
 
 
 def _use(page: Page) -> None:
-    for step, code in reference_steps(NAME).items():
-        _write(page, step, code)
-    for step in reference_steps(NAME):
+    for step, code in RIGHT.items():
+        write(page, step, code)
+    for step in RIGHT:
         seconds = _seconds(partial(_check, page, step))
         if step in CHECKED:
             print(f"a check of {step}: {seconds:.1f} s")
@@ -59,7 +62,7 @@ def _use(page: Page) -> None:
     for what in ("And now with your layer", "nats a character"):
         seconds = _seconds(partial(expect(shown).to_contain_text, what))
         print(f"until “{what}”: {seconds:.1f} s more")
-    _write(page, "softmax", STUCK)
+    write(page, "softmax", STUCK)
     page.locator("#softmax .cm-content").press("ControlOrMeta+Enter")
     ended = _seconds(expect(page.get_by_text("It was started anew")).to_be_visible)
     print(f"until Python that is stuck is ended: {ended:.1f} s")
@@ -68,15 +71,8 @@ def _use(page: Page) -> None:
     print(f"until it is there again: {ready:.1f} s")
 
 
-def _write(page: Page, step: str, code: str) -> None:
-    page.locator(f"#{step} .cm-content").focus()
-    page.keyboard.press("ControlOrMeta+a")
-    page.keyboard.insert_text(code)
-
-
 def _check(page: Page, step: str) -> None:
-    page.locator(f"#{step} .cm-content").press("ControlOrMeta+Enter")
-    expect(page.locator(f"#{step} .answer")).to_contain_text("checks pass")
+    assert "checks pass" in answer(page, step)
 
 
 def _seconds(done: Callable[[], object]) -> float:

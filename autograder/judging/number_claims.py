@@ -219,7 +219,8 @@ def _exchanged(seen: Difference) -> Claim | None:
 
 def _clipped(seen: Difference) -> Claim | None:
     low, high = float(seen.actual.min()), float(seen.actual.max())
-    below, above = seen.expected < low, seen.expected > high
+    wrong = ~seen.agree(seen.actual, seen.expected)  # a last digit is no bound
+    below, above = wrong & (seen.expected < low), wrong & (seen.expected > high)
     cut = int(below.sum() + above.sum())
     # The least or the largest number of any array bounds it: one that is cut proves nothing.
     ends = (below.sum() == 0 or below.sum() > 2) and (above.sum() == 0 or above.sum() > 2)

@@ -78,6 +78,11 @@ class Rungs:
         others = "The other one is wrong." if wrong == 1 else f"The other {wrong} are wrong."
         return f"{lines} this step{order}. {others if wrong else ''}".rstrip()
 
+    @property
+    def gap_task(self) -> str:
+        """What to do with the gap, in words."""
+        return f"Here is the step with one expression left out, at {GAP}. What belongs there?"
+
     def with_wrong(self, wrong: PuzzleLine) -> tuple[PuzzleLine, ...]:
         """Return the lines of the solution, with a wrong line in its place."""
         return tuple(wrong if line.place == wrong.place else line for line in self.true)

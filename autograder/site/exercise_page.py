@@ -15,7 +15,7 @@ from html import escape, unescape
 from typing import Any
 
 from autograder.building.guide import STUB, markdown_html
-from autograder.ladder.rungs import Rungs
+from autograder.ladder.rungs import PuzzleLine, Rungs
 from autograder.learning.step_lesson import asked_after
 from autograder.model.exercise import Exercise
 from autograder.reports.finish import needed_steps
@@ -113,8 +113,16 @@ class ExercisePage:
         if rungs is None:
             return None
         parts = len(rungs.parts) > 1
-        lines = [f"{line.part}: {line.text}" if parts else line.text for line in rungs.lines]
-        return {"task": rungs.task, "lines": lines}
+
+        def shown(chosen: Sequence[PuzzleLine]) -> list[str]:
+            return [f"{line.part}: {line.text}" if parts else line.text for line in chosen]
+
+        gap = {"task": rungs.gap_task, "code": "\n".join(shown(rungs.with_gap()))}
+        return {
+            "task": rungs.task,
+            "lines": shown(rungs.lines),
+            "gap": gap if rungs.gap is not None else None,
+        }
 
     def _step(self, stub: re.Match[str]) -> str:
         """Return what stands in the place of a stub: an editor, buttons, room for an answer."""
@@ -212,5 +220,6 @@ def _head(title: str) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        f'<title>{escape(title)}</title>\n<link rel="stylesheet" href="page.css">\n'
+        f'<title>{escape(title)}</title>\n<link rel="icon" href="data:,">\n'
+        '<link rel="stylesheet" href="page.css">\n'
     )

@@ -98,7 +98,7 @@ class Page:
         return ScriptPieces.of(plain_text(text), names).own_code(given)
 
     def check(self, cells: Cells, name: str) -> dict[str, Any]:
-        """Check one step."""
+        """Check one step; `document` is what `attn check --json` prints."""
         try:
             checkup = self._checkup(cells, (self._exercise.step(name),))
         except KitError as error:
@@ -109,6 +109,7 @@ class Page:
         return {
             "passes": run.verdict.is_done,
             "mistake": run.verdict.finding.misconception if run.verdict.finding else None,
+            "document": checkup.document(),
             "html": _card(run, checkup.remarks).html() + _paragraphs(others),
             "printed": "".join((checkup.printed, *(check.printed for check in run.checks))),
         }

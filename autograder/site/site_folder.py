@@ -40,9 +40,11 @@ PUBLIC = (MANIFEST, "examples.json", "mistake_costs.json")
 PYODIDE_LICENSE = """\
 Pyodide {version}, with Python and its standard library
 
-Pyodide is under the Mozilla Public License 2.0, https://www.mozilla.org/MPL/2.0/; its source is at
+Pyodide is under the Mozilla Public License 2.0, which follows; its source is at
 https://github.com/pyodide/pyodide. Python is under the license of the Python Software Foundation,
-https://docs.python.org/3/license.html."""
+https://docs.python.org/3/license.html.
+
+"""
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the same site from the same files
 
 
@@ -165,7 +167,8 @@ def _licenses(parts: Path) -> Iterator[str]:
     if (PACKAGE.parent / "LICENSE").is_file():  # in a clone
         yield f"attention-kit\n\n{(PACKAGE.parent / 'LICENSE').read_text(encoding='utf-8').strip()}"
     wanted = json.loads((NPM / "package.json").read_text(encoding="utf-8"))["dependencies"]
-    yield PYODIDE_LICENSE.format(version=wanted["pyodide"])
+    mozilla = (STATIC / "MPL-2.0.txt").read_text(encoding="utf-8").strip()
+    yield PYODIDE_LICENSE.format(version=wanted["pyodide"]) + mozilla
     with zipfile.ZipFile(parts / NUMPY) as wheel:
         own = next(name for name in wheel.namelist() if name.endswith("licenses/LICENSE.txt"))
         yield f"{NUMPY}, which has those of its parts in it\n\n{wheel.read(own).decode().strip()}"

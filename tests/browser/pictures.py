@@ -18,8 +18,9 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 from playwright.sync_api import Browser, FloatRect, Locator, Page
 
-from browser.chromium import MISSING, PATIENCE, find_chromium, open_chromium
 from browser.notebook_page import NotebookPage
+from browser.site_page import write
+from browser.system_browsers import CHROMIUM, PATIENCE, missing_browser, open_chromium, playing
 from support.lab import Home, Lab, start_lab
 from support.learner_workspace import NAME, ROOT, WRONG_SOFTMAX
 from support.static_host import StaticHost
@@ -115,9 +116,7 @@ def check_in_a_page(browser: Browser, folder: Path) -> Picture:
     Home(folder).run(ATTN, "site", folder / "site", "--exercise", NAME)
     with StaticHost(folder / "site") as host, sharp_page(browser, width=820, height=3000) as page:
         page.goto(f"{host.address}{NAME}.html")
-        page.locator("#softmax .cm-content").focus()
-        page.keyboard.press("ControlOrMeta+a")
-        page.keyboard.insert_text(f"def softmax(scores):\n{WRONG_SOFTMAX}")
+        write(page, "softmax", f"def softmax(scores):\n{WRONG_SOFTMAX}")
         page.keyboard.press("ControlOrMeta+Enter")
         page.locator("#softmax .answer table").first.wait_for()
         page.locator("#softmax .cm-content").blur()  # a cursor blinks
@@ -152,10 +151,14 @@ def picture(name: str, page: Page, *parts: Locator, margin: int = MARGIN) -> Pic
 
 def main() -> int:
     """Take every picture anew."""
-    if find_chromium() is None:
-        print(f"error: {MISSING}", file=sys.stderr)
+    if missing := missing_browser(CHROMIUM):
+        print(f"error: {missing}", file=sys.stderr)
         return 2
-    with tempfile.TemporaryDirectory() as folder, open_chromium() as browser:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        playing() as playwright,
+        open_chromium(playwright) as browser,
+    ):
         home = Home(Path(folder) / "home").made()
         lab = start_lab(home, home.folder)
         try:

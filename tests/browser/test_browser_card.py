@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, ViewportSize, expect
 
-from browser.chromium import PATIENCE
 from browser.contrast import too_faint
 from browser.notebook_page import NotebookPage
+from browser.system_browsers import PATIENCE
 from support.classroom import Classroom
 from support.lab import Lab
 from support.learner_workspace import NAME, ROOT, WRONG_SOFTMAX

@@ -401,3 +401,11 @@ def test_what_is_wrong_in_half_precision_is_not_taken_for_more() -> None:
     assert claims_about((1.015 * shares).astype(np.float16), shares, SCORES) == ()
     kind, fact = first((2 * shares).astype(np.float16), shares, SCORES)
     assert kind == "factor" and "float16" in fact
+
+
+def test_a_last_digit_above_the_largest_number_is_no_second_bound() -> None:
+    expected = drawn(SIZES[0], 7).vectors
+    cut = np.maximum(expected, 0)
+    at = np.unravel_index(expected.argmax(), expected.shape)
+    cut[at] = np.nextafter(cut[at], 0)  # as another processor rounds
+    assert "no number is below 0" in first(cut, expected, VECTORS)[1]

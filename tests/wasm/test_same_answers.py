@@ -16,31 +16,13 @@ import pytest
 
 from support.learner_workspace import NAME, start, stub_file
 from support.typed_commands import typed
-from wasm.hand_ins import RIGHT, hand_ins, known_mistakes
+from wasm.hand_ins import EXCEPTIONS, OF_EACH_STEP, RIGHT, differences, hand_ins, known_mistakes
 from wasm.in_node import ROOT, start_script
 
 STEP_BY_STEP = "the reference"  # this one is also asked each step alone
 Document = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Allowed:
-    """What is left out on both sides before they are compared, and why it may differ."""
-
-    why: str
-    words: str  # a regular expression; where a detail has it, the detail is left out
-
-
-EXCEPTIONS = (
-    Allowed(
-        "the limit is in wall time there, and code is stopped where it jumps back",
-        r"after \d+ s at line \d+(?: of `\w+`)?, `[^`]*`",
-    ),
-    Allowed(
-        "WebAssembly has no floating-point flags, so the line that makes the first NaN is unknown",
-        r"Line \d+, `[^`]*`, makes the first one\.",
-    ),
-)
 # With addresses of 32 bits, NumPy refuses the size itself, before memory is asked for.
 ANOTHER_OUTCOME = ("wants more memory than there is",)
 
@@ -84,31 +66,11 @@ def _steps(workspace: Path) -> list[str]:
     return re.findall(r'^\[\[steps\]\]\nname = "(\w+)"$', text, re.MULTILINE)
 
 
-def comparable(value: Any) -> Any:
-    """Return a document without what may differ."""
-    if isinstance(value, dict):
-        return {key: comparable(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [comparable(each) for each in value if not _left_out(each)]
-    return _without(value) if isinstance(value, str) else value
-
-
-def _left_out(value: Any) -> bool:
-    return isinstance(value, str) and bool(re.search(EXCEPTIONS[1].words, value))
-
-
-def _without(text: str) -> str:
-    for each in EXCEPTIONS:
-        text = re.sub(each.words, "…", text)
-    return text
-
-
 def test_every_document_is_the_same_but_for_the_exceptions(answers: Answers) -> None:
     same = {*answers.native} - {*ANOTHER_OUTCOME}
     assert len(same) > 50
     for name in same:
-        there, here = comparable(answers.wasm[name]), comparable(answers.native[name])
-        assert there == here, name
+        assert [*differences(answers.wasm[name], answers.native[name])] == [], name
 
 
 def test_each_exception_is_still_needed(answers: Answers) -> None:
@@ -122,7 +84,7 @@ def test_each_exception_is_still_needed(answers: Answers) -> None:
 
 def test_right_ones_pass_and_wrong_ones_fail_there_too(answers: Answers) -> None:
     assert all(answers.wasm[name]["passes"] for name in (STEP_BY_STEP, *RIGHT))
-    mistakes = [known.name for known in known_mistakes()]
+    mistakes = [known.name for known in known_mistakes(OF_EACH_STEP)]
     assert len(mistakes) > 15
     assert not any(answers.wasm[name]["passes"] for name in mistakes)
 

@@ -9,7 +9,7 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
 from autograder.ladder.folding import folded
-from autograder.ladder.rungs import GAP, PuzzleLine, Rungs
+from autograder.ladder.rungs import PuzzleLine, Rungs
 from autograder.learning.terminal.indented import Indented, unbroken
 from autograder.learning.terminal.screen import command
 
@@ -33,9 +33,9 @@ def puzzle_lines(rungs: Rungs, name: str = "") -> Iterator[RenderableType]:
 
 def gap_lines(rungs: Rungs) -> Iterator[RenderableType]:
     """Give the lines of the solution, one of them with a gap."""
-    yield Indented(Text(f"Here is the step with one expression left out, at {GAP}."), 0, 0)
+    yield Indented(Text(rungs.gap_task), 0, 0)
     yield from _by_part(rungs, rungs.with_gap(), {})
-    yield Indented(Text("What belongs there? Write the step in your own file."), 0, 0)
+    yield Indented(Text("Write the step in your own file."), 0, 0)
 
 
 def _by_part(

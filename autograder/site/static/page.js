@@ -7,6 +7,7 @@ import {
 const PATIENCE = 45_000; // milliseconds: longer than every limit of the kit itself
 const ANEW =
   "Python could not be interrupted, or has ended. It was started anew; your code is as it was.";
+const GONE = "Python is not there.";
 const { exercise, below, finale, steps } = JSON.parse(document.getElementById("facts").textContent);
 const KEY = `attention-kit/${exercise}`;
 const state = { code: {}, passed: {}, hints: {}, met: [], ...read() };
@@ -81,11 +82,13 @@ function cells() {
 
 let worker;
 let ready = false;
+let missing = false; // whether Python cannot be had
 let number = 0;
 const waiting = new Map();
 
 function start() {
   ready = false;
+  if (typeof WebAssembly === "undefined") { failed("this browser has no WebAssembly."); return; }
   worker = new Worker("worker.js", { type: "module" });
   worker.onmessage = ({ data }) => heard(data);
   worker.onerror = () => failed("its files are not there.");
@@ -106,8 +109,9 @@ function heard(message) {
 }
 
 function failed(why) {
-  tell(`Python could not be loaded: ${why}`);
-  for (const each of [...waiting.values()]) each.end({ unanswered: "Python is not there." });
+  missing = true;
+  tell(`Python could not be loaded: ${why} These pages are tested in Chromium and Firefox.`);
+  for (const each of [...waiting.values()]) each.end({ unanswered: GONE });
 }
 
 /** End Python, whatever it does, and start it anew; who waits is told. */
@@ -119,6 +123,7 @@ function restart() {
 
 /** Ask Python; `told` is given what it says before it has the whole answer. */
 function ask(question, told) {
+  if (missing) return Promise.resolve({ unanswered: GONE });
   return new Promise((resolve) => {
     const id = ++number;
     let timer;
@@ -175,8 +180,8 @@ async function speak() {
 }
 
 function hint(step) {
-  const { hints } = steps.find(({ name }) => name === step);
-  state.hints[step] = Math.min((state.hints[step] ?? 0) + 1, hints.length);
+  const { hints, sort } = steps.find(({ name }) => name === step);
+  state.hints[step] = Math.min((state.hints[step] ?? 0) + 1, hints.length + (sort?.gap ? 1 : 0));
   keep();
   showHints(step);
 }
@@ -190,21 +195,25 @@ function showHints(step) {
     const line = box.appendChild(document.createElement("p"));
     line.textContent = `Hint ${index + 1} of ${hints.length}: ${words}`;
   });
-  if (similar && shown === hints.length) {
+  if (similar && shown >= hints.length) {
     box.appendChild(document.createElement("pre")).textContent = similar;
   }
-  if (sort && shown === hints.length) showLines(step, sort, box);
+  if (sort && shown >= hints.length) showLines(step, sort, box);
+  if (sort?.gap && shown > hints.length) {
+    box.appendChild(document.createElement("p")).textContent = sort.gap.task;
+    box.appendChild(document.createElement("pre")).textContent = sort.gap.code;
+  }
 }
 
 /** Offer the lines of a step to sort: each is a button, which says at what place it was chosen. */
-function showLines(step, { task, lines }, box) {
+function showLines(step, { task, lines, gap }, box) {
   const order = [];
   const add = (kind, words, to = box) => {
     const made = to.appendChild(document.createElement(kind));
     made.textContent = words;
     return made;
   };
-  add("p", `${task} Choose them in their order.`);
+  add("p", `${task} Choose them in their order.${gap ? " One hint more shows the step with a gap." : ""}`);
   const list = add("ol", "");
   const buttons = lines.map((line) => add("button", line, add("li", "", list)));
   buttons.forEach((button, number) => button.addEventListener("click", () => {
