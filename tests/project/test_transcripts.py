@@ -268,7 +268,7 @@ def test_the_proof_of_the_numpy_exercise_is_as_the_page_shows(
 IN_THIS_FILE = Path(__file__).read_text(encoding="utf-8")
 ALL_TESTS = "\n".join(
     path.read_text(encoding="utf-8")
-    for path in sorted((ROOT / "tests").rglob("test_*.py"))
+    for path in sorted((ROOT / "tests").rglob("*.py"))
     if path != Path(__file__) and path.name != "test_docs.py"
 )
 NAMED = re.compile(r"[`\n ](attn|make|nbgrader) ([a-z][\w-]*)")
