@@ -133,6 +133,8 @@ VIEWED = (
     "return attention_weights @ values",
     "return attention_weights @ values.view(values.shape[0], -1).view(values.shape)",
 )
+# Only seen where the layer is asked for gradients, of which a step that raises sends none back.
+VIEWED_INPUT = ("Wqkv(x)", "Wqkv(x.view(-1, x.shape[-1])).view(*x.shape[:2], -1)")
 IN_SINGLE = (
     "return attention_scores / math.sqrt(head_dim)",
     "return attention_scores / torch.tensor([float(head_dim)]).sqrt()",
@@ -143,6 +145,7 @@ IN_SINGLE = (
     ("step", "change", "when"),
     [
         ("apply_attention", VIEWED, ", in another order in memory."),
+        ("project_qkv", VIEWED_INPUT, ", in another order in memory."),
         ("scale_scores", IN_SINGLE, "."),
     ],
 )
