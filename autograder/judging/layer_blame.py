@@ -177,7 +177,7 @@ class LayerBlame:
                 fault = find(step)
                 # What raises ends the first call, and sends no gradients back.
                 raised = fault is not None and fault.outcome is Outcome.RAISED
-                shown = _first_values(asked.example) if raised else asked.example
+                shown = _first_values(example, asked.example) if raised else asked.example
                 if fault and (near or self._is_cured_by(step, shown)):
                     return Spoiler(step, fault, when) if not self._own_finding(step) else None
         return None
@@ -438,15 +438,18 @@ def _has_right_values(example: Example, reply: Reply) -> bool:
     return compare(reply.value, expectation.expected, expectation.form) is None
 
 
-def _first_values(example: Example) -> Example:
-    """Return an example without the gradients of its result, and without calls before or after."""
+def _first_values(example: Example, asked: Example) -> Example:
+    """Return an example whose input lies in memory as that of the one `asked`.
+
+    It is without the gradients of its result, and without calls before or after.
+    """
     expected = example.expectation
     if not isinstance(expected, Agrees) or example.request.read:
         return example
     expected = replace(expected, gradients=(), gradient_names=())
-    return replace(
-        example, request=replace(example.request, backward=None, earlier=()), expectation=expected
-    )
+    layouts = asked.request.layouts
+    request = replace(example.request, backward=None, earlier=(), layouts=layouts)
+    return replace(example, request=request, expectation=expected)
 
 
 def _plainly(example: Example) -> Example:
