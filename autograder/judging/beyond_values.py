@@ -22,6 +22,7 @@ from autograder.protocol.wire import (
     NUMPY_SEED,
     OVERWRITTEN,
     PYTHON_SEED,
+    RECORDED,
     TORCH_SEED,
     Value,
     arrays_in,
@@ -58,6 +59,11 @@ _OBSERVATIONS = {
     MODE: (
         "Your layer switches between training and evaluation by itself when it is called.",
         "Who uses the layer decides that. Which line calls `eval()` or `train()`?",
+    ),
+    RECORDED: (
+        "Your code has PyTorch record gradients for a tensor that it is given, and so for all that "
+        "is computed with it later.",
+        "That tensor belongs to whoever called. Which line sets its `requires_grad`?",
     ),
     OVERWRITTEN: (
         "When your code is called again, the result of the call before changes.",

@@ -175,7 +175,10 @@ class LayerBlame:
             for step in passed.steps:
                 self._demand_time()
                 fault = find(step)
-                if fault and (near or self._is_cured_by(step, asked.example)):
+                # What raises ends the first call, and sends no gradients back.
+                raised = fault is not None and fault.outcome is Outcome.RAISED
+                shown = _first_values(example, asked.example) if raised else asked.example
+                if fault and (near or self._is_cured_by(step, shown)):
                     return Spoiler(step, fault, when) if not self._own_finding(step) else None
         return None
 
@@ -223,7 +226,9 @@ class LayerBlame:
     def _is_cured_by(self, step: str, example: Example) -> bool:
         """Say whether the layer is right with the expected numbers in all results of a step."""
         recorder = self._recorder({})
-        self._asked(example, recorder)
+        reply = self._asked(example, recorder)
+        if judge(example.expectation, example.request, reply, ()) is None:
+            return False
         pairs = MatchedCalls.of(recorder.calls, example.calls).pairs
         stand_ins = {
             number: _corrected(example.calls[place].result, self.library, example.request.dtype)
@@ -431,6 +436,20 @@ def _has_right_values(example: Example, reply: Reply) -> bool:
     if not isinstance(expectation, Agrees) or isinstance(reply, Failed) or example.request.read:
         return False
     return compare(reply.value, expectation.expected, expectation.form) is None
+
+
+def _first_values(example: Example, asked: Example) -> Example:
+    """Return an example whose input lies in memory as that of the one `asked`.
+
+    It is without the gradients of its result, and without calls before or after.
+    """
+    expected = example.expectation
+    if not isinstance(expected, Agrees) or example.request.read:
+        return example
+    expected = replace(expected, gradients=(), gradient_names=())
+    layouts = asked.request.layouts
+    request = replace(example.request, backward=None, earlier=(), layouts=layouts)
+    return replace(example, request=request, expectation=expected)
 
 
 def _plainly(example: Example) -> Example:

@@ -217,11 +217,12 @@ def _untrained(name: str, layer: Linear) -> Finding | None:
         digits = decimals_of(weight) if sizes > 1 else None
         # Of rounded numbers, many are equal by chance.
         what = few_decimals_words(digits) if digits else "are not drawn at random"
+        why = "A draw keeps all digits." if digits else "Outputs with equal weights learn the same."
         fact = (
             f"The weights of `{name}` {what}: its {weight.size} numbers {held}, apart from the "
             "sign."
         )
-        look = "Outputs with equal weights learn the same. What does a new `nn.Linear` hold?"
+        look = f"{why} What does a new `nn.Linear` hold?"
         return Finding(Outcome.WRONG_VALUES, fact, right=right, look=look)
     return None
 

@@ -12,7 +12,7 @@ from autograder.judging.difference import Difference
 from autograder.judging.entry_claims import about_closeness
 from autograder.judging.number_claims import about_numbers
 from autograder.judging.score_claims import shares_of
-from autograder.judging.value_words import place_words
+from autograder.judging.value_words import place_words, range_words
 from autograder.model.claim import Claim
 from autograder.model.request import Request
 from autograder.protocol.wire import arrays_in
@@ -79,7 +79,7 @@ def _range(array: np.ndarray) -> str:
     low, high = (float(end) + 0.0 for end in (array.min(), array.max()))  # 0 and not -0
     if low == high:
         return "plus infinity" if low == np.inf else f"{low:.4g}"
-    return f"numbers from {low:.4g} to {high:.4g}"
+    return range_words(low, high)
 
 
 def about_allowed(seen: Difference, request: Request | None) -> Iterator[Claim]:

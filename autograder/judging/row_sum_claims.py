@@ -9,6 +9,7 @@ import numpy as np
 from autograder.judging.difference import Difference
 from autograder.judging.score_claims import given_scores
 from autograder.judging.share_claims import sums_to_one
+from autograder.judging.value_words import range_words
 from autograder.model.claim import Claim
 from autograder.model.request import Request
 
@@ -54,7 +55,7 @@ def _wrong_sums(seen: Difference) -> Iterator[Claim]:
     sums = np.asarray(seen.actual.sum(axis=-1))
     if sums.size < 3 or seen.agree(sums, np.ones_like(sums)).any():
         return
-    held = f"numbers from {float(sums.min()):.4g} to {float(sums.max()):.4g}"
+    held = range_words(float(sums.min()), float(sums.max()))
     yield Claim(
         "no row sums to 1",
         f"The rows sum to {held}, but each is expected to sum to 1.",

@@ -89,6 +89,12 @@ def with_article(noun: str) -> str:
     return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
 
 
+def range_words(low: float, high: float) -> str:
+    """Say between which numbers others lie; those that are written alike are one number."""
+    least, most = f"{low:.4g}", f"{high:.4g}"
+    return f"about {least}" if least == most else f"numbers from {least} to {most}"
+
+
 def first_place(marked: np.ndarray) -> tuple[int, ...]:
     """Return the index of the first entry that is marked."""
     return tuple(int(index) for index in np.argwhere(marked)[0])

@@ -67,6 +67,11 @@ def listed_parameters(instance: Any, names: Iterable[str]) -> list[str]:
     return [wire.HIDDEN] * bool(hidden) + [wire.ADDED] * bool(added)
 
 
+def recorded(arguments: Iterable[Any]) -> list[bool]:
+    """Say which arguments are tensors that PyTorch itself was asked to record gradients for."""
+    return [getattr(each, "requires_grad", False) is True and each.is_leaf for each in arguments]
+
+
 def mode(instance: Any) -> bool | None:
     """Say whether a module is in training; None for what is no module."""
     torch = sys.modules.get("torch")

@@ -90,17 +90,18 @@ def _performed(target: Callable[..., Any], call: Call, settings: autograd.Settin
         with autograd.recording(None if call.backward is None else True):
             given = _Given(call, call.arguments)
             value = arrays.held(result_of(target, given.arguments, call.keywords))
+            changed = given.recorded()
             gradients = given.gradients(value)
         seen = arrays.snapshot(value) if call.earlier else []
         for later in call.earlier[-1:]:  # which must leave the result as it is
             result_of(target, later.arguments, later.keywords)
-        observations = [*settings.changed(), *_overwritten(value, seen)]
+        observations = [*settings.changed(), *changed, *_overwritten(value, seen)]
         return Performed(value, given.arguments, {}, gradients, observations)
     given = _Given(call, call.method_arguments)
     life = _Life(target, call, given.arguments)
     mode = autograd.mode(life.instance)
     value = _called(life.instance, call, given) if call.method else None
-    changed = [wire.MODE] * (autograd.mode(life.instance) != mode)
+    changed = [wire.MODE] * (autograd.mode(life.instance) != mode) + given.recorded()
     gradients = given.gradients(value, life.instance)
     seen = arrays.snapshot(value) if call.earlier else []
     life.call_again()
@@ -233,6 +234,11 @@ class _Given:
             self.arguments = laid_out
         else:
             self.arguments = [autograd.tracked(value, self._leaves) for value in laid_out]
+        self._recorded = autograd.recorded(self.arguments)
+
+    def recorded(self) -> list[str]:
+        """Return what is seen of arguments that gradients are recorded for since they are given."""
+        return [wire.RECORDED] * (autograd.recorded(self.arguments) != self._recorded)
 
     def gradients(self, value: Any, instance: Any = None) -> list[Any]:
         """Propagate the gradient back from a result; return those that arrived."""

@@ -33,13 +33,15 @@ MAX_DEPTH = 4
 MESSAGE, CODE, NAME, SHAPES = 200, 200, 80, 12
 # What is seen of a call beside its value: settings that it leaves changed in PyTorch, by the
 # functions of `torch` that set them, what `parameters()` of an instance leaves out or adds, whether
-# a call changes its mode, of training or evaluation, whether a later call changes its result, and
-# of which generator that all code shares a call sets the seed.
+# a call changes its mode, of training or evaluation, whether it has PyTorch record gradients for
+# what it is given, whether a later call changes its result, and of which generator that all code
+# shares a call sets the seed.
 HIDDEN, ADDED, MODE = "hidden parameters", "added parameters", "changed mode"
+RECORDED = "recorded arguments"
 OVERWRITTEN = "overwritten result"
 SEEDS = PYTHON_SEED, NUMPY_SEED, TORCH_SEED = "random.seed", "np.random.seed", "torch.manual_seed"
 OF_ANY_LIBRARY = (OVERWRITTEN, PYTHON_SEED, NUMPY_SEED)
-OF_TORCH = ("set_grad_enabled", "set_default_dtype", HIDDEN, ADDED, MODE, TORCH_SEED)
+OF_TORCH = ("set_grad_enabled", "set_default_dtype", HIDDEN, ADDED, MODE, RECORDED, TORCH_SEED)
 OBSERVATIONS = (*OF_ANY_LIBRARY, *OF_TORCH)
 DTYPES = {
     name: np.dtype(f"<{name}" if name[-1] != "1" else ("?" if name == "b1" else name))

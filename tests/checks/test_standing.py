@@ -318,6 +318,24 @@ TORCH = {
         """,
         "switches between training and evaluation by itself",
     ),
+    "gradients_for_its_input": (
+        "MultiHeadAttention",
+        """
+        class MultiHeadAttention(Reference):
+            def forward(self, x):
+                return super().forward(x.requires_grad_())
+        """,
+        "record gradients for a tensor that it is given",
+    ),
+    "gradients_for_the_scores": (
+        "scale_scores",
+        """
+        def scale_scores(attention_scores, head_dim):
+            attention_scores.requires_grad = True
+            return Reference(attention_scores, head_dim)
+        """,
+        "record gradients for a tensor that it is given",
+    ),
     "a_score_of_0_is_hidden": (
         "CausalMultiHeadAttention",
         """

@@ -289,3 +289,30 @@ def test_two_right_layers_lean_after_one_wrong_step_in_one_worker(
     assert layers == [(Outcome.PASSED, True)] * 2
     assert set(told.values()) == {(Outcome.PASSED, False)}
     assert forks.count(forks[-1]) == 1  # it is asked alone, and then it leans
+
+
+def test_a_step_that_only_the_layer_shows_to_be_wrong_costs_its_own_points_and_no_other() -> None:
+    changed = {
+        "project_qkv": ("Wqkv(x)", "Wqkv(x.view(-1, x.shape[-1])).view(*x.shape[:2], -1)"),
+        "create_projections": (
+            "def create_projections(",
+            "from functools import lru_cache\n@lru_cache\ndef create_projections(",
+        ),
+    }
+    name = "torch_single_head"
+    text = solution(name)
+    assert all(text.count(old) == 1 for old, _ in changed.values())
+    handed_in = [
+        Submission(step, name, (text.replace(*change),), Path(f"{step}.py"))
+        for step, change in changed.items()
+    ]
+    facts = {
+        verdict.student: [(step.name, step.finding.fact) for step in verdict.steps if step.finding]
+        for verdict in grade_batch(ROOT / "solutions" / name, handed_in)
+    }
+    given = "what a right `SingleHeadAttention` passes to it, in another order in memory"
+    told = {
+        "project_qkv": f"With {given}, `project_qkv` does not give what is expected.",
+        "create_projections": "Two calls make layers with the same numbers.",
+    }
+    assert facts == {step: [(step, fact)] for step, fact in told.items()}

@@ -133,6 +133,13 @@ VIEWED = (
     "return attention_weights @ values",
     "return attention_weights @ values.view(values.shape[0], -1).view(values.shape)",
 )
+# Only seen where the layer is asked for gradients, of which a step that raises sends none back.
+VIEWED_INPUT = ("Wqkv(x)", "Wqkv(x.view(-1, x.shape[-1])).view(*x.shape[:2], -1)")
+# Where the calls of the layer that is asked hold too much to be written down.
+VIEWED_THRICE = (
+    "    queries = q_linear(x)\n",
+    "    x = x.view(-1, x.shape[-1]).view(x.shape)\n    queries = q_linear(x)\n",
+)
 IN_SINGLE = (
     "return attention_scores / math.sqrt(head_dim)",
     "return attention_scores / torch.tensor([float(head_dim)]).sqrt()",
@@ -140,20 +147,23 @@ IN_SINGLE = (
 
 
 @pytest.mark.parametrize(
-    ("step", "change", "when"),
+    ("name", "step", "change", "when"),
     [
-        ("apply_attention", VIEWED, ", in another order in memory."),
-        ("scale_scores", IN_SINGLE, "."),
+        (TORCH, "apply_attention", VIEWED, ", in another order in memory."),
+        (TORCH, "project_qkv", VIEWED_INPUT, ", in another order in memory."),
+        (VIT, "project_qkv", VIEWED_THRICE, ", in another order in memory."),
+        (TORCH, "scale_scores", IN_SINGLE, "."),
     ],
 )
 def test_a_step_that_fails_on_memory_order_or_dtype_in_the_layer_is_charged_and_not_called_right(
-    step: str, change: Change, when: str
+    name: str, step: str, change: Change, when: str
 ) -> None:
-    verdict = judged(TORCH, "SingleHeadAttention", change)
-    assert judged(TORCH, step, change).passes
+    layer = exercise_of(name)[0].steps[-1].name
+    verdict = judged(name, layer, change)
+    assert judged(name, step, change).passes
     assert verdict.outcome is Outcome.WAITS and verdict.finding
-    layer = "a right `SingleHeadAttention` passes to it"
-    assert f"`{step}`, which passes its own check, but is not right with what {layer}{when}" in (
+    given = f"a right `{layer}` passes to it"
+    assert f"`{step}`, which passes its own check, but is not right with what {given}{when}" in (
         verdict.finding.fact
     )
     assert not any(

@@ -143,6 +143,22 @@ def test_layers_that_instances_share_are_told_and_not_what_was_done_to_them() ->
     assert "The weights of `Wqkv` are not drawn at random" in told
 
 
+@pytest.mark.parametrize("decimals", [1, 2])
+def test_weights_that_were_rounded_are_told_as_that_and_not_as_no_draw(decimals: int) -> None:
+    rounded = f"weight.data = layer.weight.data.round(decimals={decimals})"
+    told = words(
+        TORCH,
+        (
+            "    return Wqkv, Wo\n",
+            f"    for layer in (Wqkv, Wo): layer.{rounded}\n    return Wqkv, Wo\n",
+        ),
+        layer="create_projections",
+    )
+    said = f"The weights of `Wqkv` have no more than {decimals} decimal{'s' * (decimals > 1)}"
+    assert said in told and "A draw keeps all digits." in told
+    assert "not drawn" not in told and "separate" not in told and "learn the same" not in told
+
+
 def test_a_layer_that_is_wrong_from_some_size_on_is_said_to_be_right_only_where_it_was_asked() -> (
     None
 ):

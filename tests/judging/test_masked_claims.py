@@ -50,6 +50,9 @@ OF_ALLOWED: dict[str, Wrong] = {
 
 OF_FORBIDDEN: dict[str, Wrong] = {
     "Forbidden ones hold -100, but": lambda scores, mask: np.where(mask == 1, scores, -100),
+    "Forbidden ones hold about 2.55e+11, but": (
+        lambda scores, mask: np.where(mask == 1, scores, scores + 255e9)
+    ),
     "12 of the 20 forbidden ones hold -100, but a very negative number such as -1e9 is expected "
     "there. The first is at [0, 0, 2] (axes B, S, S). The other forbidden ones are right.": (
         lambda scores, mask: np.where(
