@@ -122,7 +122,7 @@ def _not_kept(finding: Finding, made: type, name: str) -> Finding:
     if name in kept:
         return finding
     if name in _parameters(made):
-        look = f"`__init__` takes `{name}`, but does not keep it: nothing there sets `self.{name}`."
+        look = f"`__init__` takes `{name}`, but nothing there sets `self.{name}`."
         return replace(finding, look=look)
     close = difflib.get_close_matches(name, kept, n=1)
     return replace(finding, look=f"Did you mean `self.{close[0]}`?") if close else finding

@@ -177,7 +177,7 @@ def _fault(expectation: Distributed, value: Value) -> _Fault | None:
         return _Fault("shared", shared[1], 0.0, sentence)
     for name, array in arrays.items():
         if name in repeated:
-            sentence = f"The numbers of `{name}` repeat: it is not one draw."
+            sentence = f"The numbers of `{name}` repeat: in a draw, hardly any two are equal."
             return _Fault("repeated", name, 0.0, sentence)
         if _is_orthogonal(array):
             sentence = f"The rows of `{name}` are perpendicular: its numbers are not drawn apart."

@@ -199,6 +199,8 @@ class LayerBlame:
         asking = replace(passed, example=replace(passed.example, calls=calls))
 
         def fault(step: str) -> Finding | None:
+            if any(self._own_finding(call.step) for call in own if call.step != step):
+                return None  # what it is given may be wrong by that one
             found = asking.fault(step)
             for number in [n for n in fitting if own[n].step == step] if found else ():
                 words = mask_words(own[number], own, self.namespace.get(step))

@@ -98,12 +98,12 @@ def _worst(yours: np.ndarray, expected: np.ndarray, wrong: np.ndarray) -> int:
 
 
 def _apart(yours: float, expected: float) -> tuple[str, str]:
-    """Write two numbers with as many digits, from two on, as it takes to tell them apart."""
+    """Write two numbers with as many digits, from two to nine, as it takes to tell them apart."""
     for digits in (2, 4, 6, 9):
         texts = _written(yours, digits), _written(expected, digits)
         if texts[0] != texts[1] or yours == expected:
             return texts
-    return f"{yours!r}", f"{expected!r}"
+    return _written(yours, 2), _written(expected, 2)
 
 
 def _written(value: float, digits: int) -> str:

@@ -419,7 +419,7 @@ def test_what_is_wrong_with_the_mask_of_the_bonus_is_told(old: str, new: str) ->
 
 def test_a_size_that_is_taken_and_not_kept_is_told() -> None:
     kept = "        self.num_heads = num_heads\n"
-    sentence = "`__init__` takes `num_heads`, but does not keep it"
+    sentence = "`__init__` takes `num_heads`, but nothing there sets"
     assert sentence in words(HEADS, (kept, ""))
     assert sentence in words(VIT, (kept, "        num_heads = num_heads\n"))
 

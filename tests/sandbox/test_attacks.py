@@ -141,7 +141,8 @@ def test_two_runs_give_one_verdict(attack: Attack, class_of: Class) -> None:
         (step.outcome, step.points) for step in second.steps
     ]
     if attack.name not in DRAWN_FROM_THE_SYSTEM:
-        assert replace(first, seconds=0.0).to_json() == replace(second, seconds=0.0).to_json()
+        timeless = [replace(each, seconds=0.0, judged_at="").to_json() for each in (first, second)]
+        assert timeless[0] == timeless[1]
 
 
 @pytest.mark.parametrize(
