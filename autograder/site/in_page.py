@@ -24,6 +24,7 @@ from autograder.notebook.card import Card
 from autograder.notebook.prose import shown_in_page
 from autograder.reports.finding import html, step_text
 from autograder.site.script_pieces import ScriptPieces
+from autograder.submission.definitions import find_definitions
 from autograder.submission.file_text import plain_text
 from autograder.submission.reading import Submission
 
@@ -92,10 +93,14 @@ class Page:
             self._tell(json.dumps({"text": message["text"]}))
 
     def loaded(self, text: str) -> dict[str, str]:
-        """Return the code for each editor that a file has."""
+        """Return the code for each editor that a file has, and a question before it goes there."""
         names = [step.name for step in self._exercise.steps]
-        given = ScriptPieces.of(handed_out(self._exercise), names)
-        return ScriptPieces.of(plain_text(text), names).own_code(given)
+        code = ScriptPieces.of(handed_out(self._exercise), names).own_code(plain_text(text))
+        defined = {each.name for each in find_definitions("\n".join(code.values()))}
+        missing = [name for name in names if name not in defined]
+        asked = f"Put {len(code)} of {len(names)} steps in the place of your code here?"
+        lacks = f" The file does not define {', '.join(missing)}." if missing else ""
+        return {**code, "question": asked + lacks}
 
     def check(self, cells: Cells, name: str) -> dict[str, Any]:
         """Check one step; `document` is what `attn check --json` prints."""

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 
 from autograder.errors import KitError
 from autograder.model.exercise import read_exercise
+from autograder.site import in_page
 from autograder.site.parts import NUMPY, PARTS
 from autograder.site.script_pieces import ScriptPieces
 from autograder.site.site_folder import ANSWERS, SiteOptions, make_site
@@ -176,15 +178,82 @@ def test_the_pieces_of_a_script_are_the_script() -> None:
     pieces = ScriptPieces.of(STUBS, STEPS)
     parts = [text for name in STEPS for text in (pieces.above[name], pieces.code[name])]
     assert "\n".join([*parts, pieces.below]) == STUBS
-    assert pieces.own_code(pieces) == pieces.code
+    assert pieces.own_code(STUBS) == pieces.code
 
 
-def test_what_a_learner_added_above_a_step_comes_along_and_prose_of_ours_does_not() -> None:
-    given = ScriptPieces.of(STUBS, STEPS)
-    own = ScriptPieces.of(STUBS.replace("def scale", "ROOT = 0.5\n\n\ndef scale"), STEPS)
-    assert own.own_code(given)["scale_scores"].startswith("# ")
-    assert "ROOT = 0.5\n\n\ndef scale_scores" in own.own_code(given)["scale_scores"]
-    assert own.own_code(given)["softmax"] == given.code["softmax"]
-    twice = ScriptPieces.of(f"{STUBS}\n\ndef softmax(scores):\n    return 2\n", STEPS)
-    assert twice.code["softmax"] == "def softmax(scores):\n    return 2"
-    assert set(ScriptPieces.of(REFERENCE, STEPS).code) == set(STEPS)
+GIVEN = ScriptPieces.of(STUBS, STEPS)
+HELPER = "def double(x):\n    return 2 * x"
+
+
+def saved(code: dict[str, str]) -> str:
+    """The file that the page saves, see `save` in page.js."""
+    parts = [text for name in STEPS for text in (GIVEN.above[name], code[name])]
+    return "\n".join([*parts, GIVEN.below])
+
+
+WRITTEN = {
+    "a solution": lambda name, code: ScriptPieces.of(REFERENCE, STEPS).code[name],
+    "a syntax error": lambda name, code: code.replace("# YOUR CODE HERE", "return ((("),
+    "a quote that nothing closes": lambda name, code: code.replace('"""', '"', 1) + "\n'''",
+    "another name": lambda name, code: code.replace(name, "another"),
+    "no definition": lambda name, code: "x = 1",
+    "nothing": lambda name, code: "",
+    "blank lines": lambda name, code: f"\n\n{code}\n\n\n",
+    "a helper before": lambda name, code: f"{HELPER}\n\n\n{code}",
+    "a helper after": lambda name, code: f"{code}\n\n\n{HELPER}",
+    "a comment before": lambda name, code: f"# mine\n@double\n{code}\n# mine",
+    "the step twice": lambda name, code: f"{code}\n\n{code}",
+    "our own heading": lambda name, code: f"{GIVEN.above[name]}\n{code}",
+    "a heading": lambda name, code: f"# %%\n# 3 Queries, keys and values\n{code}\n# %%",
+    "the whole file": lambda name, code: STUBS,
+}
+
+
+@pytest.mark.parametrize("written", WRITTEN.values(), ids=WRITTEN)
+def test_a_saved_file_comes_back_letter_for_letter(written: Callable[[str, str], str]) -> None:
+    everywhere = {name: written(name, code) for name, code in GIVEN.code.items()}
+    for name in STEPS:
+        code = {**GIVEN.code, name: everywhere[name]}
+        back = GIVEN.own_code(saved(code))
+        assert saved(back) == saved(code)
+        if STUBS not in code[name] and "# %%" not in code[name]:
+            assert back == code
+    assert saved(GIVEN.own_code(saved(everywhere))) == saved(everywhere)
+
+
+def test_a_file_from_windows_comes_back_and_the_question_names_what_it_does_not_define() -> None:
+    page = in_page.Page(str(EXERCISE.folder))
+    back = page.loaded("\ufeff" + STUBS.replace("\n", "\r\n"))
+    assert back.pop("question") == "Put 11 of 11 steps in the place of your code here?"
+    assert back == GIVEN.code
+    renamed = page.loaded(STUBS.replace("def softmax", "def soft"))
+    assert renamed["question"].endswith("here? The file does not define softmax.")
+    one = page.loaded("def softmax(scores):\n    return scores\n")
+    assert one["question"].startswith("Put 1 of 11 steps in")
+    assert "does not define initialize_weights, project_qkv, " in one["question"]
+
+
+def test_what_a_learner_wrote_elsewhere_comes_along_and_prose_of_ours_does_not() -> None:
+    code = GIVEN.own_code(STUBS.replace("def scale", "ROOT = 0.5\n\n\ndef scale"))
+    assert code == {
+        **GIVEN.code,
+        "scale_scores": "ROOT = 0.5\n\n\n" + GIVEN.code["scale_scores"],
+    }
+    imported = STUBS.replace("import numpy as np\n", "import math\nimport numpy as np\n")
+    code = GIVEN.own_code(imported)
+    assert code == {**GIVEN.code, "softmax": "import math\n\n\n" + GIVEN.code["softmax"]}
+    heading = "# %%\n# 5 Scaling   "
+    assert heading in STUBS
+    for changed in ("# 5 Scaling", "# %%\n# 5 Scaling"):  # without it, cut at the definition
+        there = STUBS.replace(heading, changed)
+        assert "def scale_scores" not in GIVEN.own_code(there)["compute_attention_scores"]
+        assert GIVEN.own_code(there)["scale_scores"].endswith(GIVEN.code["scale_scores"])
+
+
+def test_a_file_without_our_headings_is_cut_at_its_definitions() -> None:
+    bare = "\n".join(line for line in STUBS.split("\n") if not line.startswith("#"))
+    for name, code in GIVEN.own_code(bare).items():
+        assert code.endswith(GIVEN.code[name])
+    twice = GIVEN.own_code("def softmax(x):\n    return 1\n\ndef softmax(x):\n    return 2\n")
+    assert list(twice) == ["softmax"] and twice["softmax"].endswith("return 2")
+    assert GIVEN.own_code("print()") == {}
