@@ -9,6 +9,7 @@ import random
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,35 @@ def test_it_says_what_a_child_says(exercise: Exercise, check: Check) -> None:
     here = check(body("print('here')", "return scores / scores.sum(-1, keepdims=True)"))
     with Child(exercise) as child:
         assert here == check_work(exercise, exercise.steps, child=child).document()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "np.exp = lambda x: x * 0",
+        "del np.exp",
+        "np.max = np.linalg.norm = np.random.default_rng = np.isfinite = None",
+        "vars(np).clear()",
+        "import sys; sys.modules['numpy'] = None",
+        "import sys; del sys.modules['numpy']",
+        "import sys; sys.modules.clear()",
+        "import math; math.sqrt = None",
+        "import json; json.dumps = None",
+        "import builtins; builtins.len = lambda x: 0",
+        "import builtins; del builtins.print",
+        "import builtins; vars(builtins).clear()",
+        "np.softmax = lambda x: x",
+    ],
+)
+def test_what_code_changes_in_a_module_ends_with_its_check(check: Check, change: str) -> None:
+    modules, numpy, own = {**sys.modules}, {**vars(np)}, {**vars(builtins)}
+    with suppress(ValueError):  # the answer may be no JSON where nothing works any more
+        check(body(f"{change}", "return scores"))
+    assert vars(np) == numpy and vars(builtins) == own
+    assert {name: sys.modules.get(name) for name in modules} == modules
+    exponential = "powers = np.exp(scores - scores.max(-1, keepdims=True))"
+    after = check(body(exponential, "return powers / powers.sum(-1, keepdims=True)"))
+    assert after["passes"]
 
 
 def test_a_step_that_is_wrong_with_what_other_steps_give_fails_at_home_as_in_class(

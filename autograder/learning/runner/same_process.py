@@ -11,9 +11,10 @@ import os
 import signal
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from autograder.judging.preserved_state import undisturbed
@@ -50,7 +51,7 @@ class SameProcess:
         """Do a job."""
         self._messages.clear()
         try:
-            with _restored(self._folder), undisturbed():
+            with undisturbed(), _restored(self._folder, job["packages"]):
                 # As it would arrive elsewhere.
                 Job(json.loads(json.dumps(job)), self._questions, self._say).run()
         except _PythonEnded as error:
@@ -76,11 +77,20 @@ class SameProcess:
 
 
 @contextmanager
-def _restored(folder: Path) -> Iterator[None]:
-    """Work in `folder`; put back afterwards what code may change of the process itself."""
-    importers, paths, known = [*sys.meta_path], [*sys.path], {*sys.modules}
-    place, environment, ends = os.getcwd(), dict(os.environ), os._exit
+def _restored(folder: Path, packages: Iterable[str]) -> Iterator[None]:
+    """Work in `folder`; put back afterwards what code may change of the process itself.
+
+    The names in these packages and in Python's own modules, too: `np.exp = None` ends with the job.
+    """
+    importers, paths, known = [*sys.meta_path], [*sys.path], {**sys.modules}
+    place, environment = os.getcwd(), dict(os.environ)
     interrupted = signal.getsignal(signal.SIGINT)
+    changeable = {*sys.stdlib_module_names, *packages}
+    held = [
+        (vars(module), {**vars(module)})
+        for name, module in known.items()
+        if name.partition(".")[0] in changeable and isinstance(module, ModuleType)
+    ]
     try:
         os.chdir(folder)
         os.environ["MPLBACKEND"] = "Agg"
@@ -88,13 +98,19 @@ def _restored(folder: Path) -> Iterator[None]:
         sys.path.append(str(folder))
         yield
     finally:
-        os._exit = ends
+        for names, before in held:  # first and without a built-in, which may be another by now
+            names.update(before)
+        for names, before in held:
+            for name in names.keys() - before.keys():
+                if not isinstance(names[name], ModuleType):  # a part of a package, imported since
+                    del names[name]
+        sys.modules.update(known)
         signal.signal(signal.SIGINT, interrupted)
         os.chdir(place)
         os.environ.clear()
         os.environ.update(environment)
         sys.meta_path[:], sys.path[:] = importers, paths
-        for name in {*sys.modules} - known:
+        for name in sys.modules.keys() - known.keys():
             # The learner may save it before the next job.
             if _lies_in(folder, getattr(sys.modules[name], "__file__", None)):
                 del sys.modules[name]
