@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -97,18 +99,32 @@ def test_a_release_that_nobody_has_handed_in_is_taken_back_row_by_row(stock: Pat
     assert {**after, "marks.db": before["marks.db"]} == before
 
 
+def test_what_students_can_still_fetch_is_named_with_what_takes_it_away(stock: Path) -> None:
+    adopted(stock)
+    done(stock, "generate_assignment", FIFTH)
+    done(stock, "release_assignment", FIFTH)
+    there = stock.parent / "exchange" / "stats101" / "outbound" / FIFTH
+    run = adopt(stock, "--undo", "--yes")
+    command = f"nbgrader list {FIFTH} --remove"
+    assert run.code == 0 and f"{there}: students can fetch it until `{command}`" in run.out, run.out
+    words = [sys.executable, "-m", *command.split()]
+    subprocess.run(words, cwd=stock, check=True, capture_output=True)
+    assert not there.exists()
+
+
 def test_marks_and_own_work_are_never_taken_back(stock: Path) -> None:
     course = adopted(stock)
     notes = course.source(FIFTH) / "my-notes.md"
     notes.write_text("mine")
     run = adopt(stock, "--undo", "--yes")
-    assert run.code == 2 and "my-notes.md is not as the kit has written it" in run.out
-    notes.unlink()
+    assert run.code == 2 and f"would be lost: source/{FIFTH}/my-notes.md" in run.out, run.out
+    assert "handed in" not in run.out
     done(stock, "generate_assignment", FIFTH)
     hand_in_ours(course, "s00")
     before = files(stock)
     run = adopt(stock, "--undo", "--yes")
     assert run.code == 2 and f"1 have handed in {FIFTH}" in run.out, run.out
+    assert f"would be lost: source/{FIFTH}/my-notes.md" in run.out, "both causes at once"
     assert files(stock) == before
 
 
@@ -228,10 +244,13 @@ def test_a_course_that_exists_is_pointed_to_adopting(stock: Path) -> None:
     folders = ("--solutions", stock.parent / "solutions")
     for words in (("new", "--exercise", FIFTH, *folders), ("update",), ("check",)):
         run = attn("course", words[0], stock, *words[1:])
-        assert run.code == 2 and f"attn course adopt {stock}" in run.out, run.out
-    run = attn("grade", stock)
-    assert run.code == 2 and f"attn course adopt {stock}" in run.out, run.out
-    adopted(stock)
+        assert run.code == 2 and f"adopt {stock} --exercise NAME" in run.out, run.out
+    for run in (attn("grade", stock), adopt(stock, "--undo")):
+        assert run.code == 2 and f"adopt {stock} --exercise NAME" in run.out, run.out
+    course = adopted(stock)
+    for command, option in (("extend", "--remove"), ("hold", "--release")):
+        run = attn("course", command, "s00", FIRST, option, "--course", course.directory)
+        assert run.code == 2 and f"cure:  use one of: {FIFTH}\n" in run.out, run.out
     again = adopt(stock, "--yes")
     assert again.code == 2 and f"attn course update {stock} --exercise" in again.out
 
