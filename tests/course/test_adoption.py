@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -28,6 +29,7 @@ from course.stock_course import FIRST, SECOND, done, files, hand_in, stock_cours
 from support.fifth_exercise import fifth_exercise
 
 STUDENTS = 2
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(params=[STUDENTS, pytest.param(10, marks=pytest.mark.slow)])
@@ -210,6 +212,39 @@ def test_the_kits_exercise_is_released_graded_and_kept_up_to_date_in_it(stock: P
     assert scores(stock, FIRST) == theirs
     changed = {name for name in before if after[name] != before[name]}
     assert changed == {"marks.db"}
+
+
+def test_being_late_can_cost_points_in_the_kits_exercise_only(stock: Path) -> None:
+    """With the lines in docs/instructors.md; the hand-ins are from February."""
+    document = (ROOT / "docs" / "instructors.md").read_text(encoding="utf-8")
+    (lines,) = re.findall(r"```python\n(from autograder.course.late_policy.*?)```", document, re.S)
+    course = adopted(stock)
+    config, text = stock / "nbgrader_config.py", (stock / "nbgrader_config.py").read_text()
+    config.write_text(f"{text}\n{lines.replace('numpy_single_head', FIFTH)}")
+    done(stock, "generate_assignment", FIFTH)
+    hand_in_ours(course, "s00")
+    (course.submitted(FIFTH, "s00") / "timestamp.txt").write_text("2026-02-20 12:00:00 UTC")
+    theirs = scores(stock, FIRST)
+    with Gradebook(f"sqlite:///{stock / 'marks.db'}") as book:
+        for name in (FIRST, FIFTH):
+            book.update_or_create_assignment(name, duedate="2026-02-19 00:00:00 UTC")
+    assert attn("grade", stock).code == 0
+    done(stock, "autograde", FIRST, "s00", force=True)
+    assert penalties(stock) == {FIRST: 0, FIFTH: scores(stock, FIFTH)["s00"] / 5}
+    assert scores(stock, FIRST) == theirs
+    config.write_text(
+        f'{text}\nc.AssignLatePenalties.plugin_class = "autograder.course.late_policy.LatePolicy"\n'
+    )
+    done(stock, "autograde", FIRST, "s00", force=True)
+    assert penalties(stock)[FIRST] > 0, "else the lines hold for all assignments"
+
+
+def penalties(course: Path) -> dict[str, float]:
+    with Gradebook(f"sqlite:///{course / 'marks.db'}") as book:
+        return {
+            name: book.find_submission(name, "s00").late_submission_penalty
+            for name in (FIRST, FIFTH)
+        }
 
 
 def test_what_the_kit_cannot_adopt_is_refused_with_the_place_and_a_cure(stock: Path) -> None:
