@@ -34,6 +34,7 @@ from autograder.course.kit_copy import (
     read_copy,
 )
 from autograder.course.pending_update import write_down
+from autograder.course.release_state import handed_out
 from autograder.course.settings import (
     course_directory,
     in_gradebook,
@@ -246,16 +247,7 @@ def plan_taking_back(course: Course) -> TakingBack:
         )
     settings = settings_to_adopt(course)
     assigned, _ = in_gradebook(course, settings)
-    for name in course.exercises:
-        number = max(assigned.get(name, 0), len(course.students(name)))
-        if number:
-            raise KitError(
-                f"{number} have handed in {name}, and their marks would be lost",
-                place=str(root),
-                cure=f"keep it; or move submitted/*/{name} elsewhere and run "
-                f"`nbgrader db assignment remove {name} --force`, then try again",
-            )
-        _refuse_own_work(course, name)
+    _refuse_loss(course, assigned)
     folders = [*map(course.source, course.exercises), *map(course.release, course.exercises)]
     removed = (*(path for path in folders if path.exists()), root / FACTS, root / STATE)
     return TakingBack(
@@ -264,19 +256,20 @@ def plan_taking_back(course: Course) -> TakingBack:
         _without_kit(course),
         tuple(name for name in course.exercises if name in assigned),
         settings,
-        tuple(
-            f"{place.relative_to(root)}/"
-            for place in (
-                *(root / name for name in ("graded", "own-steps") if (root / name).exists()),
-                *(
-                    place
-                    for name in course.exercises
-                    for part in ("autograded", "feedback")
-                    for place in sorted((root / part).glob(f"*/{name}"))
-                ),
-            )
-        ),
+        tuple(_not_taken_back(course, settings)),
     )
+
+
+def _not_taken_back(course: Course, settings: Config) -> Iterator[str]:
+    """Name what was made of hand-ins, and what students can still fetch."""
+    root, outbound = course.directory, handed_out(course, settings)
+    yield from (f"{name}/" for name in ("graded", "own-steps") if (root / name).exists())
+    for name in course.exercises:
+        for part in ("autograded", "feedback"):
+            for place in sorted((root / part).glob(f"*/{name}")):
+                yield f"{place.relative_to(root)}/"
+        if outbound and (outbound / name).is_dir():
+            yield f"{outbound / name}: students can fetch it until `nbgrader list {name} --remove`"
 
 
 def take_back(plan: TakingBack) -> None:
@@ -300,8 +293,31 @@ def take_back(plan: TakingBack) -> None:
     facts.unlink(missing_ok=True)  # the last: until then, the command can be run again
 
 
-def _refuse_own_work(course: Course, exercise: str) -> None:
-    """Raise `KitError` for what the instructor has written into the exercise's folder."""
+def _refuse_loss(course: Course, assigned: dict[str, int]) -> None:
+    """Raise `KitError` for all that would be lost: marks, and what the instructor has written."""
+    facts: list[str] = []
+    cures: list[str] = []
+    for name in course.exercises:
+        number = max(assigned.get(name, 0), len(course.students(name)))
+        if number:
+            facts.append(f"{number} have handed in {name}, and their marks would be lost")
+            cures.append(
+                f"keep it; or move submitted/*/{name} elsewhere and run "
+                f"`nbgrader db assignment remove {name} --force`"
+            )
+        if own := ", ".join(_own_work(course, name)):
+            facts.append(f"not as the kit has written it, and would be lost: {own}")
+            cures.append(f"move those files out of source/{name}")
+    if facts:
+        raise KitError(
+            "; ".join(facts),
+            place=str(course.directory),
+            cure=f"{'; '.join(cures)}; then try again",
+        )
+
+
+def _own_work(course: Course, exercise: str) -> Iterator[str]:
+    """Name the files in the exercise's folder that the kit has not written, or not so."""
     made, folder = read_copy(course.directory, exercise), course.source(exercise)
     noted = made.files if made else {}
     for path in sorted(folder.rglob("*")):
@@ -309,11 +325,7 @@ def _refuse_own_work(course: Course, exercise: str) -> None:
         if path.is_dir() or ".ipynb_checkpoints" in path.parts:
             continue
         if noted.get(name) != digest(read_small(path, LARGEST_FILE)):
-            raise KitError(
-                f"source/{exercise}/{name} is not as the kit has written it, and would be lost",
-                place=str(path),
-                cure="move it out of that folder, then try again",
-            )
+            yield f"source/{exercise}/{name}"
 
 
 def _without_kit(course: Course) -> bytes | None:

@@ -25,7 +25,7 @@ from autograder.course.kit_copy import configuration_copy, copy_files
 from autograder.course.marking_settings import read_attempt_rules, read_rules
 from autograder.errors import KitError
 from autograder.grading.graded_folder import CONFIG, FACTS, refuse_solutions_within
-from autograder.model.exercise import Exercise, find_exercise, read_exercise
+from autograder.model.exercise import MANIFEST, Exercise, find_exercise, read_exercise
 from autograder.model.files import read_small, write_whole
 from autograder.model.group_shared import following, is_shared, share, share_all
 from autograder.model.marking import DEFAULT_RULES, MarkingRules
@@ -60,11 +60,12 @@ class Course:
         Raise `KitError` when the course does not have it, or changes it in a way that does not fit.
         """
         if name not in self.exercises:
+            kits = name and (self.solutions / name / MANIFEST).is_file()
+            add_it = f", or add it with `attn course update {self.directory} --exercise {name}`"
             raise KitError(
-                f"{name!r} is not an exercise of this course",
+                f"{name!r} is not an exercise of the kit in this course",
                 place=str(self.directory / FACTS),
-                cure=f"use one of: {', '.join(self.exercises)}, or add it with "
-                f"`attn course update --exercise {name}`",
+                cure=f"use one of: {', '.join(self.exercises)}{add_it if kits else ''}",
             )
         return read_exercise(self.solution(name))
 
@@ -207,7 +208,7 @@ def adopt_it(directory: Path) -> str:
     """Return what adds exercises to a course of nbgrader's; "" where there is no such course."""
     there = (directory / name for name in (CONFIG, GRADEBOOK, "source"))
     return (
-        f"add exercises to it with `attn course adopt {directory}`"
+        f"add exercises to it with `attn course adopt {directory} --exercise NAME`"
         if any(path.exists() for path in there)
         else ""
     )

@@ -48,7 +48,7 @@ def is_course(folder: Path) -> bool:
             f"this folder holds {CONFIG}, but it is not a course: it has no {FACTS}",
             place=str(folder),
             cure="if it is a course of nbgrader's, add exercises to it with "
-            f"`attn course adopt {folder}`; else take that file out of the folder",
+            f"`attn course adopt {folder} --exercise NAME`; else take that file out of the folder",
         )
     return True
 

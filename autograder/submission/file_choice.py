@@ -16,7 +16,7 @@ from autograder.model.plain_file import NotPlain, opened
 from autograder.model.sanitize import clean_line, file_name
 from autograder.submission.code import Code, not_the_file, read_code
 from autograder.submission.file_text import Unreadable, bare, is_notebook, is_submission
-from autograder.submission.missing_step import written
+from autograder.submission.missing_step import worked_on, written
 
 # How many notebooks and scripts of a folder are read, and how many entries are looked at.
 MOST_FILES, MOST_ENTRIES = 10, 10_000
@@ -36,8 +36,8 @@ class Choice:
 def chosen(paths: Sequence[Path], exercise: Exercise, root: Path) -> Choice:
     """Return the code that counts among what one student handed in below `root`.
 
-    Raises `Unreadable` when nothing can be read, and `KitError` when this machine lets the
-    process open no more files.
+    Raises `Unreadable` when nothing can be read, or nothing but what nobody has worked on beside
+    what cannot be read, and `KitError` when this machine lets the process open no more files.
     """
     folders = {path: names for path in paths if (names := _names(path, root)) is not None}
     if len(paths) == 1 and not folders:
@@ -57,6 +57,8 @@ def chosen(paths: Sequence[Path], exercise: Exercise, root: Path) -> Choice:
             reasons.append(reason)
     if not readable:
         raise reasons[0] if reasons else Unreadable(_nothing(paths, folders, exercise, root))
+    if reasons and not any(_is_work(code, exercise) for code in readable):
+        raise reasons[0]  # the work may be in there: what was handed out beside it is no 0
     several = len(readable) > 1  # else there is no choice
     worked = [code for code in readable if several and written(code.cells, exercise)]
     code = (worked or readable)[0]
@@ -101,6 +103,10 @@ def _read(file: Path, exercise: Exercise, root: Path) -> Code:
             "take in, such as very deeply nested code. Leave out what is not an answer and hand "
             "it in again."
         ) from error
+
+
+def _is_work(code: Code, exercise: Exercise) -> bool:
+    return bool(code.not_run or worked_on(code.cells, exercise, ""))
 
 
 def _remarks(

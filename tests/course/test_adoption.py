@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +29,7 @@ from course.stock_course import FIRST, SECOND, done, files, hand_in, stock_cours
 from support.fifth_exercise import fifth_exercise
 
 STUDENTS = 2
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(params=[STUDENTS, pytest.param(10, marks=pytest.mark.slow)])
@@ -97,18 +101,32 @@ def test_a_release_that_nobody_has_handed_in_is_taken_back_row_by_row(stock: Pat
     assert {**after, "marks.db": before["marks.db"]} == before
 
 
+def test_what_students_can_still_fetch_is_named_with_what_takes_it_away(stock: Path) -> None:
+    adopted(stock)
+    done(stock, "generate_assignment", FIFTH)
+    done(stock, "release_assignment", FIFTH)
+    there = stock.parent / "exchange" / "stats101" / "outbound" / FIFTH
+    run = adopt(stock, "--undo", "--yes")
+    command = f"nbgrader list {FIFTH} --remove"
+    assert run.code == 0 and f"{there}: students can fetch it until `{command}`" in run.out, run.out
+    words = [sys.executable, "-m", *command.split()]
+    subprocess.run(words, cwd=stock, check=True, capture_output=True)
+    assert not there.exists()
+
+
 def test_marks_and_own_work_are_never_taken_back(stock: Path) -> None:
     course = adopted(stock)
     notes = course.source(FIFTH) / "my-notes.md"
     notes.write_text("mine")
     run = adopt(stock, "--undo", "--yes")
-    assert run.code == 2 and "my-notes.md is not as the kit has written it" in run.out
-    notes.unlink()
+    assert run.code == 2 and f"would be lost: source/{FIFTH}/my-notes.md" in run.out, run.out
+    assert "handed in" not in run.out
     done(stock, "generate_assignment", FIFTH)
     hand_in_ours(course, "s00")
     before = files(stock)
     run = adopt(stock, "--undo", "--yes")
     assert run.code == 2 and f"1 have handed in {FIFTH}" in run.out, run.out
+    assert f"would be lost: source/{FIFTH}/my-notes.md" in run.out, "both causes at once"
     assert files(stock) == before
 
 
@@ -196,6 +214,39 @@ def test_the_kits_exercise_is_released_graded_and_kept_up_to_date_in_it(stock: P
     assert changed == {"marks.db"}
 
 
+def test_being_late_can_cost_points_in_the_kits_exercise_only(stock: Path) -> None:
+    """With the lines in docs/instructors.md; the hand-ins are from February."""
+    document = (ROOT / "docs" / "instructors.md").read_text(encoding="utf-8")
+    (lines,) = re.findall(r"```python\n(from autograder.course.late_policy.*?)```", document, re.S)
+    course = adopted(stock)
+    config, text = stock / "nbgrader_config.py", (stock / "nbgrader_config.py").read_text()
+    config.write_text(f"{text}\n{lines.replace('numpy_single_head', FIFTH)}")
+    done(stock, "generate_assignment", FIFTH)
+    hand_in_ours(course, "s00")
+    (course.submitted(FIFTH, "s00") / "timestamp.txt").write_text("2026-02-20 12:00:00 UTC")
+    theirs = scores(stock, FIRST)
+    with Gradebook(f"sqlite:///{stock / 'marks.db'}") as book:
+        for name in (FIRST, FIFTH):
+            book.update_or_create_assignment(name, duedate="2026-02-19 00:00:00 UTC")
+    assert attn("grade", stock).code == 0
+    done(stock, "autograde", FIRST, "s00", force=True)
+    assert penalties(stock) == {FIRST: 0, FIFTH: scores(stock, FIFTH)["s00"] / 5}
+    assert scores(stock, FIRST) == theirs
+    config.write_text(
+        f'{text}\nc.AssignLatePenalties.plugin_class = "autograder.course.late_policy.LatePolicy"\n'
+    )
+    done(stock, "autograde", FIRST, "s00", force=True)
+    assert penalties(stock)[FIRST] > 0, "else the lines hold for all assignments"
+
+
+def penalties(course: Path) -> dict[str, float]:
+    with Gradebook(f"sqlite:///{course / 'marks.db'}") as book:
+        return {
+            name: book.find_submission(name, "s00").late_submission_penalty
+            for name in (FIRST, FIFTH)
+        }
+
+
 def test_what_the_kit_cannot_adopt_is_refused_with_the_place_and_a_cure(stock: Path) -> None:
     config, text = stock / "nbgrader_config.py", (stock / "nbgrader_config.py").read_text()
 
@@ -228,10 +279,13 @@ def test_a_course_that_exists_is_pointed_to_adopting(stock: Path) -> None:
     folders = ("--solutions", stock.parent / "solutions")
     for words in (("new", "--exercise", FIFTH, *folders), ("update",), ("check",)):
         run = attn("course", words[0], stock, *words[1:])
-        assert run.code == 2 and f"attn course adopt {stock}" in run.out, run.out
-    run = attn("grade", stock)
-    assert run.code == 2 and f"attn course adopt {stock}" in run.out, run.out
-    adopted(stock)
+        assert run.code == 2 and f"adopt {stock} --exercise NAME" in run.out, run.out
+    for run in (attn("grade", stock), adopt(stock, "--undo")):
+        assert run.code == 2 and f"adopt {stock} --exercise NAME" in run.out, run.out
+    course = adopted(stock)
+    for command, option in (("extend", "--remove"), ("hold", "--release")):
+        run = attn("course", command, "s00", FIRST, option, "--course", course.directory)
+        assert run.code == 2 and f"cure:  use one of: {FIFTH}\n" in run.out, run.out
     again = adopt(stock, "--yes")
     assert again.code == 2 and f"attn course update {stock} --exercise" in again.out
 

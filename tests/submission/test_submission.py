@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -422,6 +423,30 @@ def test_where_one_of_both_files_cannot_be_read_the_other_counts_and_a_remark_sa
     assert steps_in(submission, exercise) == {"softmax"}
     (remark,) = submission.remarks
     assert f"{NAME}.ipynb is not" in remark and f"Until then, {NAME}.py counts." in remark
+
+
+@pytest.mark.parametrize("name", sorted(path.parent.name for path in STUB.parent.glob("*/*.py")))
+def test_where_a_notebook_cannot_be_read_the_stub_beside_it_is_no_work(
+    tmp_path: Path, name: str
+) -> None:
+    given = STUB.parent / name
+    shutil.copy(given / f"{name}.py", tmp_path)
+    notebook_there = (given / f"{name}.ipynb").read_text(encoding="utf-8")
+    (tmp_path / f"{name}.ipynb").write_text(notebook_there[:5_000], encoding="utf-8")
+    exercise = read_exercise(given)
+    assert f"{name}.ipynb is not" in told(read_submission(tmp_path, exercise, "anna"))
+    (tmp_path / f"{name}.ipynb").write_text(notebook_there, encoding="utf-8")
+    assert read_submission(tmp_path, exercise, "anna").rejected is None
+
+
+def test_where_a_notebook_cannot_be_read_a_step_under_another_name_is_work(
+    tmp_path: Path, exercise: Exercise
+) -> None:
+    (tmp_path / f"{NAME}.ipynb").write_text("no JSON", encoding="utf-8")
+    text = SOFTMAX.replace("def softmax", "def soft_max")
+    (tmp_path / f"{NAME}.py").write_text(text, encoding="utf-8")
+    submission = read_submission(tmp_path, exercise, "anna")
+    assert submission.rejected is None and submission.path.suffix == ".py"
 
 
 def test_where_a_folder_has_a_notebooks_name_the_script_counts(
