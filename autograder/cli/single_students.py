@@ -121,8 +121,8 @@ def question(
         for name, known in _decisions(found, exercise):
             for each, asked in known.questions.items():
                 for one in asked:
-                    said = f"answered on {one.answered}" if one.answer else "open"
-                    say(f"{name}: {each}, asked on {one.asked}, {said}: {one.text}")
+                    say(f"{name}: {each}, asked on {one.asked}: {one.text}")
+                    say(f"  answered on {one.answered}: {one.answer}" if one.answer else "  open")
     if student:
         _write_results(course, exercise)
 

@@ -10,7 +10,7 @@ import csv
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,16 +22,19 @@ from urllib.parse import quote
 
 from autograder import __version__
 from autograder.course.creation import Course
+from autograder.course.decisions import Decisions
 from autograder.course.settings import read_settings, whole_gradebook
 from autograder.errors import KitError
+from autograder.model.exercise import CHECK_PREFIX
 from autograder.model.files import file_stem
 from autograder.model.plain_file import opened
 from autograder.model.sanitize import clean, clean_line
 from autograder.model.student_folders import found_in
 from autograder.model.symbols import number
 from autograder.reports.feedback import page_name
-from autograder.reports.grades_csv import cell
+from autograder.reports.grades_csv import LONGEST_REASON, cell
 from autograder.reports.roll import shown_names
+from autograder.reports.student_record import StudentRecord, held_words
 from autograder.submission.cells import notebook_cells, source
 from autograder.submission.file_text import Unreadable
 
@@ -71,7 +74,10 @@ class KeptTerm:
 
 @dataclass(frozen=True)
 class _Mark:
-    """What the gradebook has about a student's work; `points` is None where nobody has graded."""
+    """What the gradebook has about a student's work; `points` is None where nobody has graded.
+
+    Of a mark that is held back, there are no points, and `held` says why.
+    """
 
     points: float | None
     most: float
@@ -79,6 +85,7 @@ class _Mark:
     waiting: bool
     handed_in: str
     cells: tuple[tuple[str, float | None, float | None, float | None, float, str], ...]
+    held: str = ""
 
 
 def archive_course(course: Course, target: Path) -> KeptTerm:
@@ -123,9 +130,12 @@ class _Term:
     def __init__(self, course: Course, folder: Path) -> None:
         self.course, self.folder, self.left = course, folder, list[str]()
         settings = read_settings(course)
+        held = {name: Decisions.read(course, name).held for name in course.exercises}
         with whole_gradebook(course, settings, course.exercises[0]) as gradebook:
             self.marks = {
-                each.name: {row.student_id: _mark(row) for row in each.submissions}
+                each.name: {
+                    row.student_id: _mark(row, held.get(each.name)) for row in each.submissions
+                }
                 for each in gradebook.assignments
             }
             people = {each.id: _full_name(each) for each in gradebook.students}
@@ -223,10 +233,13 @@ class _Term:
         return None
 
     def _mark_rows(self) -> Iterator[Sequence[object]]:
-        yield "student", "name", "assignment", "points", "max_points", "off_for_late", "handed_in"
+        yield (
+            *("student", "name", "assignment", "points", "max_points", "off_for_late"),
+            *("handed_in", "reason"),
+        )
         for name, student, mark in self._every():
             points = "" if mark.points is None else mark.points
-            more = points, mark.most, mark.penalty, mark.handed_in
+            more = points, mark.most, mark.penalty, mark.handed_in, cell(mark.held, LONGEST_REASON)
             yield cell(student), cell(self.names[student]), cell(name), *more
 
     def _cell_rows(self) -> Iterator[Sequence[object]]:
@@ -282,7 +295,8 @@ class _Term:
         mark, (page, work) = self.marks.get(name, {}).get(student), links.get(student, ("", ""))
         words = []
         if mark:
-            points = "not graded" if mark.points is None else number(mark.points)
+            nothing = "held back" if mark.held else "not graded"
+            points = nothing if mark.points is None else number(mark.points)
             star = "*" if mark.waiting and mark.points is not None else ""
             words.append(f"{points}{star} of {number(mark.most)}")
         words += [f'<a href="{page}">page</a>'] if page else []
@@ -296,7 +310,8 @@ class _Term:
         (self.folder / name).write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
-def _mark(row: Any) -> _Mark:
+def _mark(row: Any, held: Mapping[str, str] | None) -> _Mark:
+    """Return what a row has; `held` are the marks of an exercise of ours, None of another one."""
     cells = []
     for book in row.notebooks:
         said = {each.cell_id: each.comment or "" for each in book.comments}
@@ -304,7 +319,13 @@ def _mark(row: Any) -> _Mark:
             points = grade.auto_score, grade.manual_score, grade.extra_credit
             about = said.get(grade.cell_id, "")
             cells.append((grade.cell.name, *points, grade.cell.max_score, about))
-    graded = any(auto is not None or by_hand is not None for _, auto, by_hand, *_ in cells)
+    why = " ".join(held_words(StudentRecord(held=(held or {}).get(row.student_id, ""))))
+    # Points for a question alone are left from before: the steps could not be read since.
+    graded = not why and any(
+        auto is not None or by_hand is not None
+        for name, auto, by_hand, *_ in cells
+        if held is None or name.startswith(CHECK_PREFIX)
+    )
     penalty = float(row.late_submission_penalty or 0.0)
     return _Mark(
         max(0.0, float(row.score) - penalty) if graded else None,
@@ -312,7 +333,8 @@ def _mark(row: Any) -> _Mark:
         penalty,
         bool(row.needs_manual_grade),
         f"{row.timestamp:%Y-%m-%d %H:%M:%S} UTC" if row.timestamp else "",
-        tuple(sorted(cells)),
+        () if why else tuple(sorted(cells)),
+        why,
     )
 
 

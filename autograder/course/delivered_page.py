@@ -18,11 +18,12 @@ from pathlib import Path
 
 from autograder.course.creation import Course, notebook_name
 from autograder.course.decisions import Decisions
-from autograder.course.intake import SECRET, TIMESTAMP
+from autograder.course.intake import SECRET, TIMESTAMP, own_secret
 from autograder.errors import KitError
 from autograder.grading.classroom import HANDLING
 from autograder.grading.grader_pool import GraderPool, Loss
 from autograder.grading.output_folder import input_secret
+from autograder.grading.roster import read_groups
 from autograder.grading.watched_process import one_by_one
 from autograder.model.files import read_small, replace_file
 from autograder.model.student_folders import found_in
@@ -38,19 +39,24 @@ _READABLE = 0o644  # as nbgrader's own: the exchange is another user's
 class PageDelivery:
     """Puts a student's page where nbgrader looks for it, in whichever process has just made it.
 
-    The page of a mark that is `held` back goes nowhere, and one that was there is removed.
+    The page of a mark that is `held` back goes nowhere, and one that was there is removed. Who is
+    `grouped` may be graded by another's hand-in, and gets the page by the secret of the own one.
     """
 
     course: Course
     exercise: str
     secret: bytes
     held: frozenset[str] = frozenset()
+    grouped: frozenset[str] = frozenset()
 
     @classmethod
     def into(cls, course: Course, exercise: str) -> PageDelivery:
         """Return how pages of an exercise are delivered; raise `KitError`."""
         held = frozenset(Decisions.read(course, exercise).held)
-        return cls(course, exercise, input_secret(course.secret_folder), held)
+        grouped = frozenset(
+            each for group in read_groups(course.directory).values() for each in group
+        )
+        return cls(course, exercise, input_secret(course.secret_folder), held, grouped)
 
     def __call__(self, student: str, page: bytes) -> bool:
         """Deliver it; return whether it is there. Raises `KitError` as `deliver_pages`."""
@@ -82,7 +88,7 @@ class PageDelivery:
 
     def _put(self, student: str, page: bytes) -> None:
         folder = self.course.feedback(self.exercise, student)
-        files = _beside(self.course, self.exercise, student, self.secret)
+        files = self.beside(student)
         names = _names(self.course.submitted(self.exercise, student), self.exercise)
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -95,6 +101,22 @@ class PageDelivery:
                 place=str(folder),
                 cure="give yourself the right to write there, and run the same command again",
             ) from error
+
+    def beside(self, student: str) -> dict[str, bytes]:
+        """Return the files that nbgrader has beside a page.
+
+        Where one of them is missing, release_feedback ends for the whole class. Who handed in
+        without nbgrader, or nothing, cannot fetch the page: it gets a name that nobody can guess.
+        """
+        graded = self.course.autograded(self.exercise, student)
+        if student in self.grouped:
+            secret = own_secret(self.course, self.exercise, student)
+        else:
+            secret = _content(graded / SECRET, _MOST_BYTES)
+        return {
+            TIMESTAMP: _content(graded / TIMESTAMP, _MOST_BYTES) or b"",
+            SECRET: secret or _unguessable(self.secret, self.exercise, student),
+        }
 
 
 def deliver_pages(course: Course, exercise: str, students: Iterable[str]) -> tuple[str, ...]:
@@ -123,24 +145,11 @@ def deliver_class(course: Course, exercise: str, students: Sequence[str], pool: 
 
 
 def add_missing_files(course: Course, exercise: str, student: str) -> None:
-    """Write what `release_feedback` needs beside a page of nbgrader's own, where it lacks it."""
+    """Write what `release_feedback` needs beside a page of nbgrader's own."""
     folder = course.feedback(exercise, student)
-    secret = input_secret(course.secret_folder)
     folder.mkdir(parents=True, exist_ok=True)
-    for name, content in _beside(course, exercise, student, secret).items():
-        if not (folder / name).exists():
-            replace_file(folder / name, content, _READABLE)
-
-
-def _beside(course: Course, exercise: str, student: str, secret: bytes) -> dict[str, bytes]:
-    """Return the files that nbgrader has beside a page.
-
-    Where one of them is missing, release_feedback ends for the whole class. Who handed in without
-    nbgrader has none, and cannot fetch the page: it gets a name that nobody can guess.
-    """
-    graded = course.autograded(exercise, student)
-    instead = {TIMESTAMP: b"", SECRET: _unguessable(secret, exercise, student)}
-    return {name: _content(graded / name, _MOST_BYTES) or instead[name] for name in instead}
+    for name, content in PageDelivery.into(course, exercise).beside(student).items():
+        replace_file(folder / name, content, _READABLE)
 
 
 def _unguessable(secret: bytes, exercise: str, student: str) -> bytes:

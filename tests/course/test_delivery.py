@@ -137,6 +137,44 @@ def test_grading_puts_the_page_where_release_feedback_takes_it_under_each_notebo
     assert len(list(folder.iterdir())) == 4  # two are of hand-ins without a secret
 
 
+def test_each_of_a_group_gets_the_own_page_by_the_own_secret(
+    course: Course, tmp_path: Path
+) -> None:
+    mine, members = "0dd5ec" * 21, (WRONG, RIGHT, "dan")
+    rows = "".join(f"{each},red\n" for each in members)
+    (course.directory / "groups.csv").write_text(f"student_id,group\n{rows}")
+    own = course.submitted(NAME, RIGHT)
+    (own / "submission_secret.txt").write_text(mine)
+    (own / "mine.ipynb").write_text("{}")  # another's counts
+    for student, day in ((WRONG, 2), (RIGHT, 1)):
+        moment = f"2026-03-0{day} 12:00:00 UTC"
+        (course.submitted(NAME, student) / "timestamp.txt").write_text(moment)
+    assert grade(course).returncode == 0
+    exchange = tmp_path / "exchange"
+    exchange.mkdir(mode=0o777)
+    by_command("release_feedback", course, f"--Exchange.root={exchange}")
+    (folder,) = exchange.glob("*/feedback")
+    fetched = {
+        (secret, name): folder / f"{notebook_hash(secret=secret, notebook_id=name)}.html"
+        for secret, name in ((SECRET, NAME), (SECRET, COPY), (mine, NAME), (mine, "mine"))
+    }
+    for (secret, _), file in fetched.items():
+        student = WRONG if secret == SECRET else RIGHT
+        assert file.read_text(encoding="utf-8") == ours(course, student)
+    assert len({ours(course, student) for student in members}) == 3
+    others = {*folder.iterdir()} - {*fetched.values()}
+    assert {file.read_text(encoding="utf-8") for file in others} == {
+        ours(course, student) for student in ("dan", PLAIN)
+    }
+    button = formgrader(course, CourseFeedback={"kit_pages": False})
+    for student in members:
+        done(button.generate_feedback(NAME, student_id=student, force=True))
+        assert OURS not in (course.feedback(NAME, student) / f"{NAME}.html").read_text()
+    secrets = [course.feedback(NAME, each) / "submission_secret.txt" for each in members]
+    assert [file.read_text() for file in secrets[:2]] == [SECRET, mine]
+    assert secrets[2].read_text() not in (SECRET, mine)
+
+
 def test_a_name_as_long_as_a_name_may_be_keeps_nobody_from_a_page(course: Course) -> None:
     folder, name = course.submitted(NAME, WRONG), "n" * 249
     (folder / f"{COPY}.ipynb").rename(folder / f"{name}.ipynb")

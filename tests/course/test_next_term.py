@@ -19,10 +19,12 @@ from autograder.course.creation import Course, read_course
 from course.changing_course import (
     FIFTH,
     GIVEN,
+    QUESTION,
     RIGHT,
     WRONG,
     add_question,
     attn,
+    by_hand,
     check,
     contents,
     grade,
@@ -238,3 +240,27 @@ def test_what_nobody_has_graded_is_no_zero_in_an_archive(course: Course) -> None
     rows = table(kept / "marks.csv")
     assert next(row["points"] for row in rows if row["student"] == WRONG) == ""
     assert "not graded of" in (kept / "index.html").read_text()
+
+
+def test_a_mark_that_is_held_back_has_its_reason_and_no_points_in_an_archive(
+    course: Course,
+) -> None:
+    why = ("--because", "we talk first", "--course", course.directory)
+    assert attn("course", "hold", WRONG, FIFTH, *why).code == 0
+    kept = archived(course)
+    rows = {row["student"]: row for row in table(kept / "marks.csv")}
+    assert (rows[WRONG]["points"], rows[WRONG]["reason"]) == ("", "Held back: we talk first")
+    assert float(rows[RIGHT]["points"]) == marks(course)[RIGHT] and rows[RIGHT]["reason"] == ""
+    assert {row["student"] for row in table(kept / "cells.csv")} == {RIGHT, GIVEN}
+    assert "held back of" in (kept / "index.html").read_text()
+
+
+def test_points_that_are_left_of_work_that_cannot_be_read_now_are_no_mark_in_an_archive(
+    course: Course,
+) -> None:
+    by_hand(course, WRONG, QUESTION, 3)
+    (course.submitted(FIFTH, WRONG) / f"{FIFTH}.ipynb").write_text("{")
+    attn("grade", course.directory)
+    assert marks(course)[WRONG] == 3
+    for file in (course.graded(FIFTH) / "grades.csv", archived(course) / "marks.csv"):
+        assert {row["student"]: row["points"] for row in table(file)}[WRONG] == "", file

@@ -153,6 +153,8 @@ def test_a_mark_that_is_held_back_goes_nowhere_until_it_is_given_out(course: Cou
     row = row_of(course, WRONG)
     assert (row["points"], row["automatic_points"]) == ("", "") and "we talk first" in row["reason"]
     assert "Held back: we talk first" in class_page(course)
+    to_send = page_of(course, WRONG, "txt")
+    assert "Held back: we talk first" in to_send and "point" not in to_send
     (held,) = (each for each in needs_you(course) if each["kind"] == "held")
     assert held["students"] == [WRONG]
     run, scores = exported_to_lti(course)
@@ -193,7 +195,9 @@ def test_a_question_about_a_mark_is_listed_answered_and_its_end_is_on_the_page(
     delivered = course.feedback(NAME, WRONG) / f"{NAME}.html"
     assert "The scale is missing" in delivered.read_text(encoding="utf-8")
     assert not [each for each in needs_you(course) if each["kind"] == "question"]
-    assert ", answered on 20" in of_course(course, "question").out
+    asked_line, answer_line = of_course(course, "question").out.splitlines()
+    assert asked_line.startswith(f"{NAME}: {WRONG}, asked on 20") and ": Why is" in asked_line
+    assert re.fullmatch("  answered on 20.* UTC: The scale is missing.", answer_line)
 
 
 def test_the_hand_in_of_one_counts_for_the_group_and_two_are_said_aloud(course: Course) -> None:
