@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import zipfile
@@ -32,6 +33,15 @@ code = "import numpy as np\\ndef softmax(scores):\\n    print('<b>')\\n    retur
 answer = json.loads(page.answer(json.dumps({"cells": [["yours", code]], "step": "softmax"}), print))
 needless = {"click", "nbgrader", "pytest", "rich", "watchfiles"} & {*sys.modules}
 print(json.dumps([answer, sorted(needless)]))
+"""
+
+# Checks every step of the file that is given, and prints the card of each.
+CARDS = """
+import json, sys
+from autograder.site import in_page
+page = in_page.Page(f"{sys.argv[1]}/assignments/numpy_single_head")
+code = sys.stdin.read()
+print(json.dumps([page.check([["yours", code]], step)["html"] for step in sys.argv[2:]]))
 """
 
 
@@ -188,3 +198,14 @@ def test_what_a_learner_added_above_a_step_comes_along_and_prose_of_ours_does_no
     twice = ScriptPieces.of(f"{STUBS}\n\ndef softmax(scores):\n    return 2\n", STEPS)
     assert twice.code["softmax"] == "def softmax(scores):\n    return 2"
     assert set(ScriptPieces.of(REFERENCE, STEPS).code) == set(STEPS)
+
+
+def test_a_card_tells_as_many_checks_as_it_counts_and_promises_none_that_do_not_come() -> None:
+    run = [sys.executable, "-c", CARDS, str(ROOT), *STEPS]
+    told = subprocess.run(
+        run, input=REFERENCE, capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    for step, card in zip(STEPS, json.loads(told.stdout), strict=True):
+        rows = re.findall(r"<li[^>]*>(.*?)</li>", card)
+        assert f"{step}: {len(rows)} of {len(rows)} checks pass." in card
+        assert "when these pass" not in card, rows
