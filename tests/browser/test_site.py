@@ -208,6 +208,35 @@ def test_two_tabs_do_not_overwrite_each_other(page: Page) -> None:
     expect(other.locator("#softmax .cm-content")).to_contain_text("exponentials")
 
 
+def test_an_answer_under_code_that_has_changed_since_says_so(page: Page) -> None:
+    told, old = page.locator("#softmax .answer"), "this answer is of the code before"
+    write(page, "softmax", RIGHT["softmax"])
+    assert old not in answer(page, "softmax")
+    write(page, "softmax", OVER_QUERIES)
+    expect(told).to_contain_text(old)
+    expect(told).to_have_class("answer old")
+    assert old not in answer(page, "softmax")
+    expect(told).to_have_class("answer")
+    page.locator("#softmax .cm-content").press("ControlOrMeta+Enter")
+    write(page, "softmax", RIGHT["softmax"])
+    expect(told).to_contain_text(old)
+    expect(page.locator("#count")).to_have_text("0 of 11 steps pass")
+
+
+def test_sites_of_one_host_keep_what_is_written_apart(page: Page, host: StaticHost) -> None:
+    write(page, "softmax", RIGHT["softmax"])
+    kept = "Object.entries(localStorage)[0]"
+    key, state = page.evaluate(f"() => {kept}")
+    assert key == f"attention-kit /below/site/ {NAME}"
+    page.evaluate(
+        "([key, state]) => { localStorage.clear(); localStorage[key] = state; }",
+        [f"attention-kit/{NAME}", state],
+    )  # as it was kept before
+    page.reload()
+    expect(page.locator("#softmax .cm-content")).to_contain_text("exponentials")
+    assert page.evaluate(f"() => [{kept}, localStorage.length]") == [[key, state], 1]
+
+
 def test_python_that_cannot_be_interrupted_is_started_anew_and_the_code_stays(page: Page) -> None:
     page.clock.install()
     code = "def softmax(scores):\n    return sum(iter(int, 1))\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import zipfile
@@ -34,6 +35,15 @@ code = "import numpy as np\\ndef softmax(scores):\\n    print('<b>')\\n    retur
 answer = json.loads(page.answer(json.dumps({"cells": [["yours", code]], "step": "softmax"}), print))
 needless = {"click", "nbgrader", "pytest", "rich", "watchfiles"} & {*sys.modules}
 print(json.dumps([answer, sorted(needless)]))
+"""
+
+# Checks every step of the file that is given, and prints the card of each.
+CARDS = """
+import json, sys
+from autograder.site import in_page
+page = in_page.Page(f"{sys.argv[1]}/assignments/numpy_single_head")
+code = sys.stdin.read()
+print(json.dumps([page.check([["yours", code]], step)["html"] for step in sys.argv[2:]]))
 """
 
 
@@ -257,3 +267,14 @@ def test_a_file_without_our_headings_is_cut_at_its_definitions() -> None:
     twice = GIVEN.own_code("def softmax(x):\n    return 1\n\ndef softmax(x):\n    return 2\n")
     assert list(twice) == ["softmax"] and twice["softmax"].endswith("return 2")
     assert GIVEN.own_code("print()") == {}
+
+
+def test_a_card_tells_as_many_checks_as_it_counts_and_promises_none_that_do_not_come() -> None:
+    run = [sys.executable, "-c", CARDS, str(ROOT), *STEPS]
+    told = subprocess.run(
+        run, input=REFERENCE, capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    for step, card in zip(STEPS, json.loads(told.stdout), strict=True):
+        rows = re.findall(r"<li[^>]*>(.*?)</li>", card)
+        assert f"{step}: {len(rows)} of {len(rows)} checks pass." in card
+        assert "when these pass" not in card, rows

@@ -68,7 +68,7 @@ class CheckRun:
 
 @dataclass(frozen=True)
 class StepRun:
-    """One step and its public checks, in order; their verdicts make up `verdict`.
+    """One step and its public checks, in order; their verdicts make up `verdict`, each told once.
 
     total: how many public checks there are; some are asked only once the others pass. does: the
     steps that need not be written, because this one is a layer that passes and does their work.
@@ -89,8 +89,8 @@ class StepRun:
         does: Iterable[str] = (),
     ) -> StepRun:
         """Return the run of a step with these checks; one that passes `does` the work of others."""
-        verdict = StepVerdict.of(step, tuple(check.verdict for check in checks))
-        total = max(total, len(told_once(verdict.checks)))
+        verdict = StepVerdict.of(step, told_once(check.verdict for check in checks))
+        total = max(total, len(verdict.checks))
         return cls(step, verdict, checks, total, tuple(does) if verdict.passes else ())
 
     def beside(self, others: Iterable[StepRun]) -> StepRun:
@@ -109,7 +109,7 @@ class StepRun:
     @property
     def checks_passed(self) -> int:
         """How many checks passed, each counted once."""
-        return sum(check.passes for check in told_once(self.verdict.checks))
+        return self.verdict.checks_passed
 
     @property
     def token(self) -> str:
@@ -181,7 +181,7 @@ class Checkup:
 
 
 def _step_facts(run: StepRun) -> dict[str, Any]:
-    told = {id(verdict) for verdict in told_once(run.verdict.checks)}
+    told = {id(verdict) for verdict in run.verdict.checks}
     return {
         "name": run.verdict.name,
         "title": run.verdict.title,

@@ -8,8 +8,10 @@ const PATIENCE = 45_000; // milliseconds: longer than every limit of the kit its
 const ANEW =
   "Python could not be interrupted, or has ended. It was started anew; your code is as it was.";
 const GONE = "Python is not there.";
+const OLD = "You have changed your code since: this answer is of the code before.";
 const { exercise, below, finale, steps } = JSON.parse(document.getElementById("facts").textContent);
-const KEY = `attention-kit/${exercise}`;
+const KEY = `attention-kit ${new URL(".", location).pathname} ${exercise}`; // one host, many sites
+const ONCE = `attention-kit/${exercise}`; // what it was for all sites: the first to open takes it
 const state = { code: {}, passed: {}, hints: {}, met: [], ...read() };
 const LAST = document.getElementById("finale");
 const editors = {};
@@ -20,6 +22,11 @@ let elsewhere = false; // whether another tab has written what is kept
 
 function read() {
   try {
+    const before = localStorage.getItem(ONCE);
+    if (before && !localStorage.getItem(KEY)) {
+      localStorage.setItem(KEY, before);
+      localStorage.removeItem(ONCE);
+    }
     return JSON.parse(localStorage.getItem(KEY) ?? "{}");
   } catch {
     return {};
@@ -66,6 +73,14 @@ function written(name, text, stub) {
   delete state.passed[name];
   keep();
   count();
+  age(place(name, "answer"));
+}
+
+/** Mark an answer, if there is one, as of code that is not there any more. */
+function age(box) {
+  if (box.matches(".old") || !box.firstElementChild) return;
+  box.classList.add("old");
+  box.prepend(Object.assign(document.createElement("p"), { textContent: OLD }));
 }
 
 const codeOf = (name) => editors[name].state.doc.toString();
@@ -141,6 +156,7 @@ function ask(question, told) {
 async function check(step) {
   const box = place(step, "answer");
   const asked = codeOf(step);
+  box.classList.remove("old");
   box.textContent = ready ? "checking …" : "checking, as soon as Python is ready …";
   const answer = await ask({ cells: cells(), step });
   if (answer.unanswered) {
@@ -153,7 +169,7 @@ async function check(step) {
     out.textContent = `Your code printed:\n${answer.printed}`;
   }
   if (answer.mistake && !state.met.includes(answer.mistake)) state.met.push(answer.mistake);
-  if (codeOf(step) !== asked) return; // written on meanwhile
+  if (codeOf(step) !== asked) { age(box); return; } // written on meanwhile
   if (answer.passes) state.passed[step] = new Date().toISOString();
   else delete state.passed[step];
   keep();
@@ -244,6 +260,7 @@ function write(step, text) {
   const view = editors[step];
   view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
   place(step, "answer").textContent = "";
+  place(step, "answer").classList.remove("old");
 }
 
 /** Offer the file of the exercise, with the code of every editor in the place of its stub. */
@@ -266,7 +283,7 @@ async function load({ target }) {
     say(`${chosen.name} was not read: ${code.unanswered}`);
   } else if (names.length === 0) {
     say(`${chosen.name} holds no step of this exercise.`);
-  } else if (confirm(`Put ${names.length} steps of ${chosen.name} in the place of your code here?`)) {
+  } else if (confirm(`${chosen.name}: ${code.question}`)) {
     names.forEach((name) => write(name, code[name]));
   }
 }
