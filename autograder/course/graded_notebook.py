@@ -7,7 +7,7 @@ separate folder until its grades are in the gradebook.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -198,27 +198,35 @@ def _graded(
         raise _not_written(target, error) from error
     at = handed_in_at(judged.submission)
     changed = judged.by_hand and (
-        not judged.shown or _work(filled) != _work_before(course, exercise.name, judged)
+        not judged.shown or _is_other_work(filled.cells, target / notebook_name(exercise.name))
     )
     return GradedNotebook(judged.submission.student, scores, comments, at, folder, changed)
 
 
-def _work_before(course: Course, exercise: str, judged: JudgedSubmission) -> list[str] | None:
-    """Return the student's work that was graded before; None when it is not known."""
-    path = course.autograded(exercise, judged.submission.student) / notebook_name(exercise)
+def _is_other_work(now: list[NotebookNode], graded: Path) -> bool:
+    """Whether the notebook that was `graded` before has other answers, or other cells of their own.
+
+    A cell of the release is nobody's work: when the release has changed, the older one's cells are
+    taken for the student's own, and stand beside it.
+    """
     try:
-        return _work(nbformat.read(path, as_version=4))
+        before = nbformat.read(graded, as_version=4).cells
+        return (
+            _texts(filter(is_solution, now)) != _texts(filter(is_solution, before))
+            or not _own_texts(now) <= {*_texts(before)}
+            or not _own_texts(before) <= {*_texts(now)}
+        )
     except Exception:  # a damaged file fails in any way; then somebody has to look again
-        return None
+        return True
 
 
-def _work(notebook: NotebookNode) -> list[str]:
-    """Return what the student's cells hold, answers and cells of their own: text and pictures."""
-    return [
-        f"{cell.source}{cell.get('attachments', '')}"
-        for cell in notebook.cells
-        if is_solution(cell) or cell.get("id", "").startswith(EXTRA)
-    ]
+def _own_texts(cells: Iterable[NotebookNode]) -> set[str]:
+    return {*_texts(cell for cell in cells if cell.get("id", "").startswith(EXTRA))}
+
+
+def _texts(cells: Iterable[NotebookNode]) -> list[str]:
+    """Return what cells hold: text and pictures."""
+    return [f"{cell.source}{cell.get('attachments', '')}" for cell in cells]
 
 
 def _not_written(place: Path, error: OSError) -> KitError:
