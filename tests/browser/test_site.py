@@ -89,7 +89,7 @@ def test_a_learner_writes_checks_and_goes_on_without_a_network(
     expect(shown).to_contain_text("(3.50, 0.57, 0.51) of “it”")
     expect(shown).to_contain_text("And now with your layer")
     expect(shown).to_contain_text("nats a character")
-    assert "Mistakes that you met" in shown.inner_text()
+    assert "mistakes that you met" in shown.inner_text()
     expect(page.locator("#kept")).to_have_text("This page works offline now.")
     host.close()
     page.reload()
@@ -214,9 +214,9 @@ def test_an_answer_under_code_that_has_changed_since_says_so(page: Page) -> None
     assert old not in answer(page, "softmax")
     write(page, "softmax", OVER_QUERIES)
     expect(told).to_contain_text(old)
-    expect(told).to_have_class("answer old")
+    expect(told).to_have_css("filter", "grayscale(1)")
     assert old not in answer(page, "softmax")
-    expect(told).to_have_class("answer")
+    expect(told).to_have_css("filter", "none")
     page.locator("#softmax .cm-content").press("ControlOrMeta+Enter")
     write(page, "softmax", RIGHT["softmax"])
     expect(told).to_contain_text(old)
@@ -259,6 +259,53 @@ def test_what_a_learner_writes_never_runs_as_html(page: Page, words: str) -> Non
     assert answer(page, "softmax").count(words) >= 2
     page.reload()
     assert words in page.locator("#softmax .cm-content").inner_text()
+
+
+@pytest.mark.parametrize("file", ["pyodide.asm.wasm", "python_stdlib.zip", "numpy-", "kit.zip"])
+def test_python_of_which_a_file_is_missing_says_that_it_could_not_be_loaded(
+    folder: Path, new_page: Callable[..., Page], tmp_path: Path, file: str
+) -> None:
+    site = shutil.copytree(folder, tmp_path / "site")
+    (gone,) = (path for path in site.rglob("*") if path.name.startswith(file) and path.is_file())
+    gone.unlink()
+    with StaticHost(site) as host:
+        page = new_page()
+        page.goto(f"{host.address}{NAME}.html")
+        expect(page.locator("#python")).to_have_text(
+            "Python could not be loaded. To try once more, load this page again. "
+            "These pages are tested in Chromium and Firefox."
+        )
+        assert answer(page, "softmax") == "softmax: Python is not there."
+        assert "offline" not in page.locator("#kept").inner_text()
+
+
+def test_a_file_that_is_loaded_while_python_loads_waits_and_then_says_what_came_of_it(
+    page: Page, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("x = 1", encoding="utf-8")
+    page.on("dialog", lambda dialog: dialog.accept())
+    expect(page.locator("#softmax .cm-content")).to_be_visible()
+    page.evaluate(
+        "new MutationObserver(() => { (window.told ??= []).push("
+        "document.getElementById('kept').textContent); })"
+        ".observe(document.getElementById('kept'), { childList: true })"
+    )
+    page.locator("#load").set_input_files(file)
+    kept = page.locator("#kept")
+    expect(kept).to_have_text("mine.py holds no step of this exercise.")
+    assert page.evaluate("told")[0] == "mine.py is read as soon as Python is ready."
+    file.write_text(RIGHT["softmax"], encoding="utf-8")
+    page.locator("#load").set_input_files(file)
+    expect(kept).to_have_text("These steps are from mine.py now: softmax.")
+
+
+@pytest.mark.parametrize("width", [400, 700])
+def test_what_the_header_says_stays_in_sight_on_small_screens(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    page.locator("#SingleHeadAttention").scroll_into_view_if_needed()
+    expect(page.locator("#python")).to_be_in_viewport()
+    assert page.evaluate("document.querySelector('header').offsetHeight") < 160
 
 
 def test_a_browser_in_which_python_cannot_run_says_so_and_names_those_that_can(

@@ -5,9 +5,9 @@ import {
 } from "./editor.js";
 
 const PATIENCE = 45_000; // milliseconds: longer than every limit of the kit itself
-const ANEW =
-  "Python could not be interrupted, or has ended. It was started anew; your code is as it was.";
+const ANEW = "Python could not be interrupted, or has ended. It was started anew; your code is as it was.";
 const GONE = "Python is not there.";
+const AGAIN = "To try once more, load this page again.";
 const OLD = "You have changed your code since: this answer is of the code before.";
 const { exercise, below, finale, steps } = JSON.parse(document.getElementById("facts").textContent);
 const KEY = `attention-kit ${new URL(".", location).pathname} ${exercise}`; // one host, many sites
@@ -78,9 +78,8 @@ function written(name, text, stub) {
 
 /** Mark an answer, if there is one, as of code that is not there any more. */
 function age(box) {
-  if (box.matches(".old") || !box.firstElementChild) return;
-  box.classList.add("old");
-  box.prepend(Object.assign(document.createElement("p"), { textContent: OLD }));
+  if (!box.firstElementChild || box.firstElementChild.matches(".old")) return;
+  box.prepend(Object.assign(document.createElement("p"), { className: "old", textContent: OLD }));
 }
 
 const codeOf = (name) => editors[name].state.doc.toString();
@@ -103,19 +102,22 @@ const waiting = new Map();
 
 function start() {
   ready = false;
-  if (typeof WebAssembly === "undefined") { failed("this browser has no WebAssembly."); return; }
+  if (typeof WebAssembly === "undefined") { failed("This browser has no WebAssembly."); return; }
   worker = new Worker("worker.js", { type: "module" });
   worker.onmessage = ({ data }) => heard(data);
-  worker.onerror = () => failed("its files are not there.");
+  worker.onerror = () => failed(AGAIN);
   worker.postMessage({ exercise });
 }
 
 function heard(message) {
   if (message.event === "loading") tell(`${message.what} is loading …`);
-  if (message.event === "failed") failed(message.why);
+  if (message.event === "failed") failed(AGAIN);
   if (message.event === "ready") {
     ready = true;
     tell("Python is ready.");
+    navigator.serviceWorker?.ready.then(() => { // the site is kept, and Python runs
+      if (!document.getElementById("kept").textContent) say("This page works offline now.");
+    });
     for (const each of waiting.values()) each.begin();
   }
   if (message.event === "piece") waiting.get(message.id)?.hear(message.piece);
@@ -125,7 +127,8 @@ function heard(message) {
 
 function failed(why) {
   missing = true;
-  tell(`Python could not be loaded: ${why} These pages are tested in Chromium and Firefox.`);
+  worker?.terminate();
+  tell(`Python could not be loaded. ${why} These pages are tested in Chromium and Firefox.`);
   for (const each of [...waiting.values()]) each.end({ unanswered: GONE });
 }
 
@@ -156,7 +159,6 @@ function ask(question, told) {
 async function check(step) {
   const box = place(step, "answer");
   const asked = codeOf(step);
-  box.classList.remove("old");
   box.textContent = ready ? "checking …" : "checking, as soon as Python is ready …";
   const answer = await ask({ cells: cells(), step });
   if (answer.unanswered) {
@@ -260,7 +262,6 @@ function write(step, text) {
   const view = editors[step];
   view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
   place(step, "answer").textContent = "";
-  place(step, "answer").classList.remove("old");
 }
 
 /** Offer the file of the exercise, with the code of every editor in the place of its stub. */
@@ -276,15 +277,19 @@ function save() {
 async function load({ target }) {
   const [chosen] = target.files;
   target.value = "";
-  if (!chosen) return;
+  if (!chosen || elsewhere) return;
+  if (!ready) say(`${chosen.name} is read as soon as Python is ready.`);
   const code = await ask({ file: await chosen.text() });
   const names = steps.map(({ name }) => name).filter((name) => code[name] !== undefined);
+  if (elsewhere) return; // it was said why
+  say("");
   if (code.unanswered) {
     say(`${chosen.name} was not read: ${code.unanswered}`);
   } else if (names.length === 0) {
     say(`${chosen.name} holds no step of this exercise.`);
   } else if (confirm(`${chosen.name}: ${code.question}`)) {
     names.forEach((name) => write(name, code[name]));
+    say(`These steps are from ${chosen.name} now: ${names.join(", ")}.`);
   }
 }
 
@@ -318,7 +323,4 @@ window.addEventListener("storage", ({ key }) => {
 steps.forEach(({ name }) => showHints(name));
 count();
 start();
-navigator.serviceWorker?.register("service.js")
-  .then(() => navigator.serviceWorker.ready)
-  .then(() => { if (!elsewhere) say("This page works offline now."); })
-  .catch(() => {}); // without one, the page works as long as there is a network
+navigator.serviceWorker?.register("service.js").catch(() => {}); // without one, the page works as long as there is a network

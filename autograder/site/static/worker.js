@@ -2,7 +2,18 @@
 import { loadPyodide } from "./pyodide/pyodide.mjs";
 
 const say = (message) => self.postMessage(message);
-let page;
+let page, started;
+
+const lost = (why) => { if (!page) { console.error(why); say({ event: "failed" }); } };
+
+// What does not come is told here, since Pyodide may wait for it for ever.
+const get = self.fetch.bind(self);
+self.fetch = async (...asked) => {
+  const answer = await get(...asked).catch((error) => { lost(error); throw error; });
+  if (!answer.ok) lost(`${answer.url}: ${answer.status}`);
+  return answer;
+};
+self.onunhandledrejection = ({ reason }) => lost(reason);
 
 async function start(exercise) {
   const archive = fetch("kit.zip").then((answer) => answer.arrayBuffer());
@@ -18,11 +29,9 @@ async function start(exercise) {
   say({ event: "ready" });
 }
 
-let started;
-
 self.onmessage = async ({ data }) => {
   if (data.exercise) {
-    started = start(data.exercise).catch((error) => say({ event: "failed", why: String(error) }));
+    started = start(data.exercise).catch(lost);
     return;
   }
   await started;
