@@ -15,18 +15,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from autograder.cli.follow_ups import find_follow_ups
-from autograder.grading.judged_class import IncomingVerdicts, JudgedClass
-from autograder.grading.roster import HandIn
+from autograder.grading.class_task import HandIn
+from autograder.grading.classroom import IncomingVerdicts, JudgedClass
 from autograder.model.exercise import Exercise
 from autograder.model.marking import DEFAULT_RULES
 from autograder.model.value_file import StoredSequence, ValueFile
 from autograder.model.verdict import Verdict
 from autograder.reports.class_page import ClassContext, write_class_page
 from autograder.reports.class_summary import class_summary
-from autograder.reports.follow_up import write_follow_ups
 from autograder.reports.gradebook_entry import ClassGradebook
 from autograder.reports.grades_csv import write_grades
 from autograder.reports.misunderstandings import misunderstandings
+from autograder.reports.roll import write_follow_ups
 from autograder.submission.reading import Submission
 from benchmarks.command import options, show
 from benchmarks.figures import Figure

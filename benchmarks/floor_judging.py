@@ -21,9 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checks.grader_run import run_graders
 from autograder.checks.marks import by_purpose
-from autograder.checks.plugin import GradingPlugin
+from autograder.checks.plugin import GradingPlugin, run_graders
 from autograder.checks.reference import Reference, read_reference
 from autograder.judging.expectation import Expectation, Refused
 from autograder.model.exercise import SOLUTION

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from autograder.judging import conditions
 from autograder.judging import expectation as expectations
-from autograder.judging.answer_pair import AnswerPair
 from autograder.judging.diagnosis import Candidate
+from autograder.judging.examples import AnswerPair
 from autograder.model.request import Reply, Request
 from autograder.model.verdict import Finding
 
@@ -48,7 +48,7 @@ expectations.judge = _plainly
 conditions.explained = _unexplained
 
 from autograder.checks import marks  # noqa: E402
-from autograder.checks.known_pairs import KnownPairs  # noqa: E402
+from autograder.checks.student import KnownPairs  # noqa: E402
 
 _by_purpose = marks.by_purpose
 

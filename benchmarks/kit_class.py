@@ -7,7 +7,7 @@ from pathlib import Path
 
 from autograder.course.assignment_release import release
 from autograder.course.creation import create_course
-from autograder.grading.cores import usable_cores
+from autograder.grading.watched_process import usable_cores
 from autograder.model.exercise import Exercise
 from benchmarks.cost import ROOT, Cost, cost_of, module
 from benchmarks.peak_memory import PeakMemory

@@ -19,9 +19,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.checks.grader_run import run_graders
 from autograder.checks.marks import by_purpose
-from autograder.checks.plugin import GradingPlugin
+from autograder.checks.plugin import GradingPlugin, run_graders
 from autograder.checks.reference import Reference, read_reference
 from autograder.judging.expectation import Expectation
 from autograder.model.request import Request, Returned

@@ -19,16 +19,15 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from autograder.checks.grader_run import run_graders
-from autograder.checks.plugin import GradingPlugin
+from autograder.checks.plugin import GradingPlugin, run_graders
 from autograder.checks.reference import Reference, read_reference
 from autograder.judging.inprocess import InProcess
 from autograder.model.exercise import Exercise
 from autograder.model.request import Reply, Request
 from autograder.protocol.clock import processor_clock
 from autograder.sandbox import SandboxedStudent, Zygote
-from autograder.sandbox.ending import Ending
 from autograder.sandbox.zygote import Worker
+from autograder.sandbox.zygote_process import Ending
 from benchmarks.command import options, show
 from benchmarks.cost_figures import TIME
 from benchmarks.figures import Figure, ratios

@@ -14,8 +14,7 @@ from autograder.cli.grade import grade_path
 from autograder.course.assignment_release import release
 from autograder.course.creation import Course, create_course
 from autograder.errors import KitError
-from autograder.grading.class_task import GradingOptions
-from autograder.grading.graded_folder import FACTS
+from autograder.grading.class_task import FACTS, GradingOptions
 from autograder.grading.output_folder import SECRET, SECRET_BYTES
 from autograder.sandbox import Zygote
 from demo.sample_class import SampleStudent, hand_in, read_sample_class

@@ -18,8 +18,7 @@ from autograder.building.regions import BEGIN, END
 from autograder.course.creation import notebook_name, script_name
 from autograder.errors import KitError
 from autograder.model.exercise import Exercise
-from autograder.submission.definitions import cut_before_definitions
-from autograder.submission.percent import percent_cells
+from autograder.submission.cells import cut_before_definitions, percent_cells
 
 FACT = re.compile(r"^# ([a-z ]+): (.*)$")
 SOLUTIONS_FOLDER = "SOLUTIONS_FOLDER"

@@ -19,8 +19,7 @@ from typing import Any
 from autograder.building.checklist import signature_texts
 from autograder.building.regions import BEGIN, END, Solution, read_solution
 from autograder.errors import KitError
-from autograder.model.exercise import GRADERS, WALKTHROUGH, Exercise, shared_folders
-from autograder.model.origin import at_its_origin
+from autograder.model.exercise import GRADERS, WALKTHROUGH, Exercise, at_its_origin, shared_folders
 
 CODE_FILES = (GRADERS, "misconceptions.py", "variants.py", WALKTHROUGH)
 # Shorter lines, and lines that compute nothing (`return values`), give nothing away.

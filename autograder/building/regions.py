@@ -15,7 +15,7 @@ from pathlib import Path
 from autograder.errors import Faults, KitError
 from autograder.model.exercise import MANIFEST, SOLUTION, Exercise
 from autograder.model.signature import Definition
-from autograder.submission.definitions import DefinitionNode, top_level
+from autograder.submission.cells import DefinitionNode, top_level
 
 BEGIN = "### BEGIN SOLUTION"
 END = "### END SOLUTION"

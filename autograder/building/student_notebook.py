@@ -16,8 +16,12 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from autograder.building.checklist import cost_text
-from autograder.building.fixed_columns import with_fixed_columns
-from autograder.building.folded_answer import only_folded, with_code_in_questions, without_folded
+from autograder.building.lesson import (
+    only_folded,
+    with_code_in_questions,
+    with_fixed_columns,
+    without_folded,
+)
 from autograder.building.stub import Cell, is_below_a_step
 from autograder.model.exercise import CHECK_PREFIX, Exercise, Step
 

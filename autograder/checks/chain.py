@@ -14,13 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checks.attribution import OURS
-from autograder.checks.known_walks import KnownWalks, RightWalk, StepCall
+from autograder.checks.author_error import OURS
+from autograder.checks.memory import KnownWalks, RightWalk, StepCall
 from autograder.checks.reference import Reference
-from autograder.judging.compare import ResultSpec, arrays_of, compare, compare_form
+from autograder.judging.compare import ResultSpec, arrays_of, compare, compare_form, whole_number
 from autograder.judging.diagnosis import diagnose, failure
 from autograder.judging.inprocess import round_tripped
-from autograder.judging.single_number import whole_number
 from autograder.model.request import (
     Failed,
     PipelinedRespondent,

@@ -13,21 +13,24 @@ from typing import Any
 import pytest
 from _pytest.runner import runtestprotocol
 
-from autograder.checks.attribution import OURS, Playback, of_ours, of_the_student
-from autograder.checks.author_error import author_error, failed_by_reference
+from autograder.checks.author_error import (
+    OURS,
+    Playback,
+    author_error,
+    failed_by_reference,
+    of_ours,
+    of_the_student,
+)
 from autograder.checks.chain import Chain, Run
-from autograder.checks.check_questions import parameters
 from autograder.checks.collection import CollectedChecks
-from autograder.checks.conversation import Conversation
+from autograder.checks.conversation import CheckTerms, Conversation, RunningCheck
 from autograder.checks.draw import Draw
-from autograder.checks.input_seeds import InputSeeds
-from autograder.checks.known_walks import KnownWalks
 from autograder.checks.marks import needs_only_ours, step_of, tokens_of
-from autograder.checks.passing_replies import PassingReplies
+from autograder.checks.memory import InputSeeds, KnownWalks, PassingReplies
 from autograder.checks.reference import Reference, load_module
-from autograder.checks.running_check import CheckTerms, RunningCheck
 from autograder.checks.student import Student
-from autograder.judging.answer_pair import AnswerPair
+from autograder.checks.varied_request import parameters
+from autograder.judging.examples import AnswerPair
 from autograder.judging.expectation import Expectation
 from autograder.model.exercise import SOLUTION
 from autograder.model.request import Request, Respondent

@@ -1,16 +1,94 @@
-"""What was drawn and computed for the inputs of one seed, so that it need not be done again."""
+"""What is kept from one hand-in to the next: seeds, inputs, answers, what has passed."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from autograder.checks.known_walks import KnownWalks
-from autograder.checks.passing_replies import PassingReplies
+import pytest
+
+from autograder.checks.marks import shares_inputs
 from autograder.judging.diagnosis import Candidate
 from autograder.model.given_answers import GivenAnswers
-from autograder.model.request import Reply, Request
+from autograder.model.request import KnownReplies, Reply, Request, Returned
+from autograder.protocol.wire import Value
+
+# Walks through the chain of the steps: the reference's own, and those of students that passed.
+
+_MOST_KEPT = 4  # ways to round: right steps differ in nothing else
+
+
+@dataclass(frozen=True)
+class StepCall:
+    """One call on the way: what a step was asked and what it gave."""
+
+    request: Request
+    reply: Reply
+
+
+@dataclass(frozen=True)
+class RightWalk:
+    """The calls of the reference's own walk, and what comes out at the end."""
+
+    calls: tuple[StepCall, ...]
+    end: Value
+
+
+@dataclass
+class KnownWalks:
+    """What is known of a chain on inputs that hand-ins share: the reference's walk, and some that
+    passed. Whoever gives the same replies to the same requests passes again."""
+
+    right: RightWalk | None = None
+    passing: tuple[tuple[StepCall, ...], ...] = ()
+
+    def keep(self, passed: tuple[StepCall, ...]) -> None:
+        """Keep a walk that passed, the last ones first."""
+        others = (walk for walk in self.passing if walk is not passed)
+        self.passing = (passed, *others)[:_MOST_KEPT]
+
+
+# Replies that have passed a check before, on inputs that hand-ins share.
+
+
+class PassingReplies:
+    """What one check asks on inputs that hand-ins share, and replies that have passed it.
+
+    Whoever replies with the same bytes passes again: they need neither be read nor judged.
+    `requests` are None until the check has been run.
+    """
+
+    def __init__(self) -> None:
+        self.requests: tuple[Request, ...] | None = None
+        self._kept: list[tuple[Returned, ...]] = []  # the last one that was met comes first
+        self._known: list[dict[bytes, Returned]] = []
+
+    def known(self, number: int) -> KnownReplies:
+        """Return the replies to the question `number` that need not be read again."""
+        return self._known[number] if self._known else {}
+
+    def hold(self, replies: Sequence[Reply]) -> bool:
+        """Say whether these replies, of those that are `known`, have passed together."""
+        for place, kept in enumerate(self._kept):
+            if len(kept) == len(replies) and all(map(_is, kept, replies)):
+                self._kept.insert(0, self._kept.pop(place))
+                return True
+        return False
+
+    def keep(self, replies: Sequence[Reply]) -> None:
+        """Keep replies that have passed; of many, those that are met again."""
+        passed = tuple(reply for reply in replies if isinstance(reply, Returned) and reply.encoded)
+        if len(passed) != len(self.requests or ()):
+            return
+        self._kept = [passed, *self._kept][:_MOST_KEPT]
+        columns = zip(*self._kept, strict=True)
+        self._known = [{reply.encoded: reply for reply in column} for column in columns]
+
+
+def _is(kept: Returned, reply: Reply) -> bool:
+    return kept is reply
+
 
 # Stands for the inputs that sizes are tried with while checks are collected; no seed is negative.
 COLLECTING = -1
@@ -79,3 +157,30 @@ class Memories:
         self.given.clear()
         self._shared.clear()
         self.forget_hand_in()
+
+
+# The seeds that hidden inputs are drawn from: a hand-in's own, and one that hand-ins share.
+
+
+@dataclass(frozen=True)
+class InputSeeds:
+    """Where hidden inputs are drawn from; None stands for the exercise's own seed.
+
+    Those of the author's checks are drawn from `own`, of one hand-in. Those of the standing checks,
+    and of an author's check that is run again with other sizes, are drawn from `shared`, which
+    hand-ins share, so that they are computed once. None: from `own`, too. From `common`, one for
+    a whole class, come the inputs by which equal mistakes are told; None: nobody wants to know.
+    """
+
+    own: int | None = None
+    shared: int | None = None
+    common: int | None = None
+
+    def of(self, item: pytest.Item) -> int | None:
+        """Return the seed of a check's inputs."""
+        shared = self.shared_by(item)
+        return self.own if shared is None else shared
+
+    def shared_by(self, item: pytest.Item) -> int | None:
+        """Return the seed of a check's inputs if hand-ins share them, and None if not."""
+        return self.shared if shares_inputs(item) else None

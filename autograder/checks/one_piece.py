@@ -8,23 +8,217 @@ reference's way. What cannot be seen is not called wrong.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial, wraps
 from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
 
 from autograder.checks.reference import Reference
-from autograder.checks.stages import Stage, stages_of
-from autograder.checks.trail import Trail, trail_of
-from autograder.judging.beyond_values import VALUES_RIGHT
 from autograder.judging.compare import ResultSpec
 from autograder.judging.conditions import conditions_of
 from autograder.judging.diagnosis import place_in, place_inside, same, worded
-from autograder.model.request import Request, Respondent, Returned, Traceable
+from autograder.judging.expectation import VALUES_RIGHT
+from autograder.judging.inprocess import round_tripped
+from autograder.judging.layout import Collection, Place, Shape, same_size
+from autograder.model.request import Request, Respondent, Returned, Sighting, Traceable
 from autograder.model.verdict import Finding, Outcome, StepVerdict
+from autograder.protocol.wire import Value
+
+# The reference's way through a layer: what every step gives, and what it is made of.
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One array that a step gives on the way.
+
+    `made_of` are the numbers of earlier stages, and `given` is what the step was called with.
+    """
+
+    step: str
+    array: Shape
+    made_of: frozenset[int]
+    given: tuple[Value, ...] = ()
+
+
+@dataclass
+class _Way:
+    """Records the calls that the class makes of its steps, not those of one step in another."""
+
+    reference: Reference
+    stages: list[Stage] = field(default_factory=list)
+    _depth: int = 0
+    _held: dict[bytes, set[int]] = field(default_factory=dict)  # content to stages
+
+    def watched(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a step that does the same, and is recorded."""
+
+        @wraps(function)  # its annotations name the axes
+        def step(*arguments: Any, **keywords: Any) -> Any:
+            given = [self._plain(value) for value in (*arguments, *keywords.values())]
+            self._depth += 1
+            try:
+                result = function(*arguments, **keywords)
+            finally:
+                self._depth -= 1
+            if not self._depth:
+                self._record(name, given, self._plain(result))
+            return result
+
+        return step
+
+    def _plain(self, value: Any) -> Any:
+        return round_tripped(value, self.reference.exercise.library)
+
+    def _record(self, name: str, given: list[Any], result: Any) -> None:
+        sources = {
+            stage
+            for value in given
+            if _is_array(value)
+            for stage in self._held.get(_key(value), ())
+        }
+        form = self.reference.form(name)
+        values = result if isinstance(result, tuple) else (result,)
+        axes = form.axes if len(form.axes) == len(values) else (None,) * len(values)
+        for value, letters in zip(values, axes):
+            if _is_stage(value):
+                self._held.setdefault(_key(value), set()).add(len(self.stages))
+                shape = Shape(value, tuple((letters or "").split()))
+                self.stages.append(Stage(name, shape, frozenset(sources), tuple(given)))
+            elif _is_array(value):  # a mask: what is made of it has its sources
+                self._held.setdefault(_key(value), set()).update(sources)
+
+
+MASKS = ("numbers", "booleans")  # how steps are compared whose results are no way to the output
+
+
+def stages_of(reference: Reference, request: Request) -> tuple[Stage, ...]:
+    """Return what the reference's steps give while its class answers `request`, in order."""
+    way, exercise = _Way(reference), reference.exercise
+    watched = {
+        name: way.watched(name, function)
+        for name, function in reference.functions.items()
+        if exercise.step(name).compare not in ("numbers", "booleans")
+        and not exercise.step(name).random
+    }
+    with reference.replaced(watched):
+        reference.ask(request)
+    return tuple(way.stages)
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray)
+
+
+def _is_stage(value: Any) -> bool:
+    return _is_array(value) and value.dtype.kind == "f" and value.ndim > 1
+
+
+def _key(value: np.ndarray) -> bytes:
+    return f"{value.shape}{value.dtype}".encode() + value.tobytes()
+
+
+# How far a layer follows the reference's way: which of its stages are seen among its arrays.
+#
+# A stage is found up to layout. What is not seen is not called wrong: a stage is wrong when
+# another array of its size stands in its place, and the last one when the layer's result is not
+# right.
+
+
+@dataclass(frozen=True)
+class Trail:
+    """How far a layer is right on one draw: stages found, and the first that is seen wrong.
+
+    `line` is where that one begins. `hidden_from` is the first stage before it that could not be
+    seen, if any. `unsure` are stages that it is made of and whose numbers are there, while their
+    axes or their use may be others.
+    """
+
+    right: tuple[int, ...]
+    wrong: int | None
+    line: int = 0
+    hidden_from: int | None = None
+    unsure: tuple[int, ...] = ()
+
+
+def trail_of(
+    stages: Sequence[Stage], seen: Sequence[Sighting], output: object, request: Request
+) -> Trail:
+    """Compare what was seen in a layer with the stages of the reference's way."""
+    collection = Collection([each.array for each in seen])
+    places = _places(stages, collection)
+    known = _with_sources(stages, places)
+    right = _with_sources(stages, _sure(stages, places))
+    trail = Trail(tuple(sorted(right)), None)
+    explained = _explained(collection, places, output, request)
+    missing = [number for number in range(len(stages)) if number not in known]
+    for position, number in enumerate(missing):
+        hidden = missing[0] if position else None
+        if number == len(stages) - 1:
+            return replace(trail, wrong=number, hidden_from=hidden)
+        sources = _sources(stages, number)
+        unsure = tuple(sorted(each for each in sources & set(places) if each not in right))
+        before = [places[each] for each in sources if each in places]
+        after = max((min(place.numbers) for place in before), default=-1)
+        for at, array in enumerate(collection.arrays):
+            if at > after and at not in explained and same_size(array, stages[number].array):
+                return Trail(trail.right, number, seen[at].line, hidden, unsure)
+    return trail
+
+
+def _places(stages: Sequence[Stage], collection: Collection) -> dict[int, Place]:
+    """Return where the stages are, by their numbers; those that are not seen are left out."""
+    places: dict[int, Place] = {}
+    for number, stage in enumerate(stages):
+        place = collection.find(stage.array)
+        shares = collection.find_shares(stage.array) if place is None else None
+        if place or shares is not None:
+            places[number] = place or Place((shares or 0,), False)
+    return places
+
+
+def _sure(stages: Sequence[Stage], places: Mapping[int, Place]) -> set[int]:
+    """Return the stages that are right beyond doubt, but for those that they are made of.
+
+    Of several arrays that one step gives, one may have been taken for another.
+    """
+    count = Counter(stage.step for stage in stages)
+    exact = {number for number, place in places.items() if place.as_it_is}
+    return {number for number in exact if count[stages[number].step] == 1}
+
+
+def _with_sources(stages: Sequence[Stage], numbers: Iterable[int]) -> set[int]:
+    """Return stages together with all that they are made of."""
+    found = set(numbers)
+    return found.union(*(_sources(stages, number) for number in found))
+
+
+def _sources(stages: Sequence[Stage], number: int) -> set[int]:
+    """Return all earlier stages that a stage is made of, directly or not."""
+    found: set[int] = set()
+    left = set(stages[number].made_of)
+    while left:
+        one = left.pop()
+        found.add(one)
+        left |= stages[one].made_of - found
+    return found
+
+
+def _explained(
+    collection: Collection, places: dict[int, Place], output: object, request: Request
+) -> set[int]:
+    """Return the numbers of arrays that say nothing new: stages, inputs, weights, the result."""
+    found = {number for place in places.values() for number in place.numbers}
+    given = (*request.method_arguments, *request.attributes.values(), output)
+    for value in given:
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+            place = collection.find(Shape(value, ()))
+            found |= set(place.numbers) if place else set()
+    return found
+
 
 _DRAWS = 2
 _TOLD = (Outcome.WRONG_VALUES, Outcome.WRONG_SHAPE, Outcome.RAISED)

@@ -6,35 +6,321 @@ that nothing outside can reach them by an import.
 
 from __future__ import annotations
 
+import ast
 import importlib.util
+import inspect
 import sys
+import textwrap
+import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from itertools import combinations
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from autograder.checks.author_error import file_error
-from autograder.checks.known_mistake import (
-    MISCONCEPTIONS,
-    Misconception,
-    read_misconceptions,
-)
+from autograder.checks.author_error import file_error, written_twice
 from autograder.checks.memory import Memories
-from autograder.checks.replay import Replay
-from autograder.checks.result_names import result_names
-from autograder.checks.whole_number import with_whole_numbers
 from autograder.errors import KitError
 from autograder.judging.compare import ResultSpec
+from autograder.judging.diagnosis import PAIR, Candidate, place_in
 from autograder.judging.inprocess import InProcess
-from autograder.model.exercise import SOLUTION, WALKTHROUGH, Exercise, read_exercise
+from autograder.model.exercise import MANIFEST, SOLUTION, WALKTHROUGH, Exercise, read_exercise
 from autograder.model.machine_fault import fault_of
-from autograder.model.request import Reply, Request
+from autograder.model.request import Reply, Request, Returned
 from autograder.model.signature import signature_of
+from autograder.model.verdict import Finding, Outcome
+from autograder.protocol.wire import Value
+
+# Counterfactual replay: what every known mistake replies to a check's own request.
+#
+# Each reply is computed once for a hand-in. Those to the inputs of functions that many hand-ins
+# share are kept as long as these; those of layers and of pairs would be too many.
+
+
+class Replay:
+    """The known mistakes of a reference, one at a time and in pairs."""
+
+    def __init__(self, reference: Reference) -> None:
+        self._reference = reference
+
+    def singles(self, request: Request) -> tuple[Candidate, ...]:
+        """Return what every mistake that can show in `request` makes of it.
+
+        The step's own mistakes come first. For a class, the reference follows, with one of its
+        functions replaced by each known mistake of that function.
+        """
+        memories = self._reference.memories
+        kept = memories.replayed.singles if request.method is not None else memories.now.singles
+        if request.key not in kept:
+            known = self._reference.misconceptions
+            own = [mistake for mistake in known if mistake.step == request.target]
+            inside = [mistake for mistake in known if mistake.step != request.target]
+            chosen = [*own, *inside] if request.method is not None else own
+            kept[request.key] = tuple(self._replayed(request, each) for each in chosen)
+        return kept[request.key]
+
+    def pairs(
+        self, request: Request, suspects: frozenset[str] | None = None
+    ) -> tuple[Candidate, ...]:
+        """Return what two mistakes in two functions together make of a class.
+
+        There are thousands; with `suspects`, only those of these names are tried.
+        """
+        if suspects is not None:
+            return tuple(self._paired(request, suspects))
+        kept = self._reference.memories.replayed.pairs
+        if request.key not in kept:
+            kept[request.key] = tuple(self._paired(request, None))
+        return kept[request.key]
+
+    def again(self, request: Request, name: str) -> Candidate | None:
+        """Return what the mistake, or the pair, of this name makes of `request`.
+
+        None when it cannot show there.
+        """
+        known = self._reference.misconceptions
+        mistakes = [mistake for mistake in known if mistake.name in name.split(PAIR)]
+        if request.method is None:
+            mistakes = [mistake for mistake in mistakes if mistake.step == request.target]
+        return self._replayed(request, *mistakes) if mistakes else None
+
+    def _paired(self, request: Request, suspects: frozenset[str] | None) -> Iterator[Candidate]:
+        if request.method is None:
+            return
+        every = self._reference.misconceptions
+        known = [mistake for mistake in every if mistake.step != request.target]
+        for first, second in combinations(known, 2):
+            suspect = suspects is None or _name(first, second) in suspects
+            if first.step != second.step and suspect:
+                yield self._replayed(request, first, second)
+
+    def _replayed(self, request: Request, *mistakes: Misconception) -> Candidate:
+        wrong = {mistake.step: mistake.wrong for mistake in mistakes}
+        # A wrong layer of sizes that are 1 may hold no numbers, say; nobody needs to hear of it.
+        with self._reference.replaced(wrong), warnings.catch_warnings(action="ignore"):
+            reply = self._reference.ask(request)
+        inside = mistakes[0].step if mistakes[0].step != request.target else ""
+        return Candidate(_name(*mistakes), words_for(request, mistakes), reply, inside)
+
+
+def suspects_after(
+    finding: Finding | None, suspects: frozenset[str] | None
+) -> frozenset[str] | None:
+    """Return the pairs that may still explain another check of the step; None stands for all.
+
+    So all of them are tried once in a step, and not again in each of its checks.
+    """
+    if finding is None or finding.outcome is not Outcome.WRONG_VALUES:
+        return suspects
+    names = frozenset(name for name, _ in finding.matches)
+    explained_by_one = names and not any(PAIR in name for name in names)
+    return suspects if explained_by_one else names
+
+
+def _name(*mistakes: Misconception) -> str:
+    return PAIR.join(mistake.name for mistake in mistakes)
+
+
+def words_for(request: Request, mistakes: tuple[Misconception, ...]) -> str:
+    """Return the words for one mistake or two; inside a class they name the step they are about."""
+    first = mistakes[0]
+    if first.step == request.target:
+        return first.words
+    method = request.method or "__init__"
+    if len(mistakes) == 1:
+        return f"{place_in(first.step, method)} {first.words}"
+    facts = [mistake.words.partition("\n\n")[0] for mistake in mistakes]
+    listed = " ".join(
+        f"({number}) `{mistake.step}`: {_lower(fact)}"
+        for number, (mistake, fact) in enumerate(zip(mistakes, facts), start=1)
+    )
+    look = "Take them one at a time: correct the first, then check again."
+    return f"Your `{method}` behaves as if two steps were wrong. {listed}\n\n{look}"
+
+
+def _lower(words: str) -> str:
+    return words[0].lower() + words[1:]
+
+
+# The known wrong implementations of an exercise, read from `misconceptions.py`.
+#
+# They are looked up by name alone, in messages as well, so a name stands for one mistake in the
+# whole exercise. Python itself would let the first of two vanish.
+
+MISCONCEPTIONS = "misconceptions.py"
+
+
+@dataclass(frozen=True)
+class Misconception:
+    """A named wrong implementation of one step, and the words for the student."""
+
+    name: str
+    step: str
+    words: str
+    wrong: Any
+
+
+def read_misconceptions(exercise: Exercise, module: ModuleType) -> tuple[Misconception, ...]:
+    """Return the mistakes in every public class of `misconceptions.py`; each class is a step.
+
+    What a class inherits belongs to its step too. The class of a step that is left out is left out.
+    Raises `KitError` when a class is no step, two mistakes have one name, or one has no words.
+    """
+    _refuse_written_twice(Path(str(module.__file__)))
+    found: list[Misconception] = []
+    steps = {step.name for step in exercise.steps}
+    for step, mistakes in vars(module).items():
+        left_out = step in exercise.grading.left_out
+        if left_out or step.startswith("_") or not _belongs_here(mistakes, step in steps, module):
+            continue
+        if step not in steps or not inspect.isclass(mistakes):
+            held = ", ".join(_own(mistakes)) if inspect.isclass(mistakes) else ""
+            raise KitError(
+                f"the misconception {held or step} is not in any step's class",
+                place=str(module.__file__),
+                cure="put it into a class that is named after its step; begin other names with _",
+            )
+        found += [
+            Misconception(name, step, _words(exercise, name, wrong), wrong)
+            for base in reversed(mistakes.__mro__[:-1])
+            for name, wrong in _own(base).items()
+        ]
+    _refuse_one_name(found, str(module.__file__))
+    return tuple(found)
+
+
+def _belongs_here(mistakes: Any, is_step: bool, module: ModuleType) -> bool:
+    """Whether a name of the file holds mistakes: a class of its own, or a shared one of a step."""
+    if getattr(mistakes, "__module__", None) == module.__name__:
+        return True
+    # The right answer itself may be here under its own name, to be made wrong.
+    return is_step and inspect.isclass(mistakes) and not mistakes.__module__.endswith("_solution")
+
+
+def _own(mistakes: type) -> dict[str, Any]:
+    return {name: wrong for name, wrong in vars(mistakes).items() if not name.startswith("__")}
+
+
+def _refuse_one_name(found: list[Misconception], place: str) -> None:
+    """Refuse a name in two steps, or in a class and in one that it inherits from."""
+    steps: dict[str, str] = {}
+    for known in found:
+        if known.name in steps:
+            other = steps[known.name]
+            both = f"of {known.step}" if other == known.step else f"of {other} and of {known.step}"
+            raise _two(known.name, both, place)
+        steps[known.name] = known.step
+
+
+def _refuse_written_twice(path: Path) -> None:
+    """Refuse a name that is written twice in one class, or a class that is written twice."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    bodies = {node.name: node.body for node in reversed(classes) if node.name[0] != "_"}
+    for held, first, second in written_twice(tree.body):
+        if held in bodies:
+            raise _two(held, f"in the file, lines {first} and {second}", str(path))
+    for name, body in bodies.items():
+        for held, first, second in written_twice(body):
+            if not held.startswith("_"):
+                raise _two(held, f"in {name}, lines {first} and {second}", str(path))
+
+
+def _two(name: str, where: str, place: str) -> KitError:
+    return KitError(
+        f"two misconceptions have the name {name}: {where}",
+        place=place,
+        cure="give each a name of its own, or remove one: only one of them would be known",
+    )
+
+
+def _words(exercise: Exercise, name: str, wrong: Any) -> str:
+    """Return what a student reads: the docstring, with the exercise's own words for {names}."""
+    place = str(exercise.folder / MISCONCEPTIONS)
+    if not wrong.__doc__:
+        cure = "write what the student is told"
+        raise KitError(f"the misconception {name} has no docstring", place=place, cure=cure)
+    known = exercise.words
+    capitals = {key.capitalize(): word[:1].upper() + word[1:] for key, word in known.items()}
+    words = {**capitals, **known}
+    try:
+        return inspect.cleandoc(wrong.__doc__).format(**words)
+    except (KeyError, IndexError, ValueError) as error:
+        raise KitError(
+            f"the misconception {name} uses a word that is not defined: {error}",
+            place=place,
+            cure=f"define it under [words] in {MANIFEST}; for a plain brace, write it twice",
+        ) from None
+
+
+# What the results of a step are called, by the plain names that its `return` gives them.
+#
+# They are written into files for students. So only names are taken, never the text of an
+# expression, which would be a part of the solution.
+
+# A `return` inside one of these is not the step's own.
+_OTHERS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+
+
+def result_names(function: Callable[..., Any], count: int) -> tuple[str, ...]:
+    """Return the names of the `count` results of a function, from its last `return a, b, c`.
+
+    A result that is not returned by a plain name of its own is "result 1", "result 2" and so on.
+    """
+    returned = _last_return(function)
+    parts = returned.elts if isinstance(returned, ast.Tuple) else []
+    if len(parts) != count:
+        return tuple(f"result {number}" for number in range(1, count + 1))
+    plain = [part.id if isinstance(part, ast.Name) else "" for part in parts]
+    return tuple(
+        name if name and plain.count(name) == 1 else f"result {number}"
+        for number, name in enumerate(plain, start=1)
+    )
+
+
+def _last_return(function: Callable[..., Any]) -> ast.expr | None:
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, TypeError, SyntaxError):  # made by other code, so it has no text of its own
+        return None
+    body = tree.body[0] if tree.body else None
+    if not isinstance(body, ast.FunctionDef | ast.AsyncFunctionDef):
+        return None
+    returns = [node for statement in body.body for node in _own_returns(statement)]
+    return max(returns, key=lambda node: node.lineno).value if returns else None
+
+
+def _own_returns(node: ast.AST) -> Iterator[ast.Return]:
+    if isinstance(node, ast.Return):
+        yield node
+    elif not isinstance(node, _OTHERS):
+        for child in ast.iter_child_nodes(node):
+            yield from _own_returns(child)
+
+
+# Whole numbers that the reference makes with NumPy or PyTorch: `np.prod(shape)` is a number.
+#
+# It would arrive as an array of shape (), and a student's plain `756` would have to be one too.
+
+
+def with_whole_numbers(reply: Reply) -> Reply:
+    """Return a reply whose whole numbers are plain ones."""
+    if not isinstance(reply, Returned):
+        return reply
+    value = reply.value
+    several = isinstance(value, tuple)
+    return replace(reply, value=tuple(map(whole_number, value)) if several else whole_number(value))
+
+
+def whole_number(value: Value) -> Value:
+    """Return a whole number or truth value for an array of shape () that holds one."""
+    whole = isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "biu"
+    return value.item() if whole else value
 
 
 def solution_beside(file: str) -> ModuleType:

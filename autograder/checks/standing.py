@@ -7,18 +7,19 @@ numbers. An author switches one off for a step, with a reason, in `[grading.with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pytest
 
-from autograder.checks import properties, random_draws
-from autograder.checks.check_questions import UNFIT, QuestionSource, questions_of
+from autograder.checks import properties
 from autograder.checks.conversation import CheckQuestion
 from autograder.checks.draw import Draw
-from autograder.checks.layouts import Layouts, layouts_in
 from autograder.checks.marks import (
     SHOWN_BY_LAYER,
     is_run_again,
@@ -27,29 +28,118 @@ from autograder.checks.marks import (
     let_share_inputs,
     step_of,
 )
-from autograder.checks.reference import Reference
-from autograder.checks.sizes import (
+from autograder.checks.properties import (
     LongQuestion,
     SizePlan,
     Sizes,
+    StandingCheck,
     long_questions,
     many_sequences,
     other_sizes,
     size_plan,
     smaller_sizes,
 )
+from autograder.checks.reference import Reference
 from autograder.checks.student import Student
 from autograder.checks.substitution import unanswerable_steps
-from autograder.checks.varied_request import enlarged_argument, takes_numbers
+from autograder.checks.varied_request import (
+    UNFIT,
+    Layouts,
+    QuestionSource,
+    enlarged_argument,
+    layouts_in,
+    questions_of,
+    takes_numbers,
+    with_seed,
+)
 from autograder.errors import KitError
-from autograder.judging.beyond_values import are_shares
 from autograder.judging.conditions import LONG_AXES, STANDING, conditions_of
 from autograder.judging.distribution import Distributed
-from autograder.judging.expectation import Agrees
+from autograder.judging.expectation import Agrees, are_shares
 from autograder.judging.layers import LinearLayers
 from autograder.model.exercise import MANIFEST, Step
 from autograder.model.request import Request
-from autograder.protocol.wire import Linear
+from autograder.protocol.call import EarlierCall
+from autograder.protocol.wire import Linear, Seed
+
+# The standing properties of a step that draws: from its own generator, and anew every time.
+
+_GENERATORS = 4  # whose draws must all differ
+_NOT_ITS_GENERATOR = (
+    "Two calls with the same seed in `{generator}` give different numbers.",
+    "Which of your numbers do not come from `{generator}`?",
+)
+_OF_ANOTHER_CALL = (
+    "The same seed in `{generator}` gives different numbers when your code is called between.",
+    "What does one call share with another, or one instance with another?",
+)
+_SAME_DRAW = (
+    "Two calls with different seeds in `{generator}` give the same numbers.",
+    "Is there a fixed seed, or a generator that your code makes itself?",
+)
+_SAME_STREAM = (
+    "Two calls with one and the same generator give the same numbers.",
+    "Does your code draw from a copy of `{generator}`?",
+)
+_SAME_LAYERS = (
+    "Two calls make layers with the same numbers.",
+    "Does your code set a fixed seed, or keep the layers of the first call?",
+)
+
+
+def from_its_generator(sources: Sequence[QuestionSource], sizes: Sizes) -> StandingCheck:
+    """Numbers are drawn from the generator that is passed in, and from nothing else."""
+
+    def check(student: Student, draw: Draw) -> None:
+        for source in sources:
+            question = source.question(draw, "drawn", sizes)
+            request, expectation = question.request, question.expectation
+            assert isinstance(expectation, Distributed)
+            name = _generator_name(request, source)
+
+            def words(texts: tuple[str, str], name: str = name) -> Iterator[str]:
+                return (text.format(generator=name) for text in texts)
+
+            first = student.ask(request)
+            first.is_distributed(mean=expectation.mean, deviation=expectation.deviation)
+            requests = [with_seed(request, number) for number in range(_GENERATORS)]
+            others = list(map(student.ask, requests))
+            for answer, other in combinations(others, 2):
+                answer.differs_from(other, *words(_SAME_DRAW))
+            first.repeats(student.ask(request), *words(_NOT_ITS_GENERATOR))
+            between = EarlierCall(requests[0].arguments)
+            again = student.ask(replace(request, earlier=(between,)))
+            first.repeats(again, *words(_OF_ANOTHER_CALL))
+            # Made of the generator that another call has drawn from.
+            continued = EarlierCall(request.arguments)
+            if request.method is None:
+                after = student.ask(replace(request, earlier=(continued,)))
+                first.differs_from(after, *words(_SAME_STREAM))
+
+    return check
+
+
+def _generator_name(request: Request, source: QuestionSource) -> str:
+    """Return the name of the parameter that the generator is passed in."""
+    called = getattr(source.reference.module, request.target)
+    given = zip(inspect.signature(called).parameters, request.arguments)
+    return next((name for name, value in given if isinstance(value, Seed)), "rng")
+
+
+def new_every_time(sources: Sequence[QuestionSource], sizes: Sizes) -> StandingCheck:
+    """Every call makes layers with numbers of their own, also of other sizes."""
+
+    def check(student: Student, draw: Draw) -> None:
+        for source in sources:
+            student.ask(source.question(draw, "layers", sizes).request).has_layers()
+            request = source.question(draw, "layers", {}).request
+            first, second = student.ask(request), student.ask(request)
+            first.has_layers()
+            second.has_layers()
+            first.differs_from(second, *_SAME_LAYERS)
+
+    return check
+
 
 _USES = {
     "earlier_calls": "when it is called again",
@@ -150,13 +240,13 @@ class _HeldStep:
         if drawn:
             title = "the numbers come from the generator that is passed in, at any size"
             sizes = other_sizes(drawn, exercise, self._public)
-            check = random_draws.from_its_generator(drawn, sizes)
+            check = from_its_generator(drawn, sizes)
             found.append(self._item("own_draws", title, check))
         layers = [] if "own_draws" in self._without else self._sources(LinearLayers)
         if layers:
             title = "every call makes new layers, of any size"
             sizes = other_sizes(layers[:1], exercise, self._public)
-            check = random_draws.new_every_time(layers[:1], sizes)
+            check = new_every_time(layers[:1], sizes)
             found.append(self._item("own_draws", title, check))
         return [*found, *self._at_long_axes(shown)]
 

@@ -13,7 +13,7 @@ import pytest
 from autograder.checks.author_error import wrong_checks
 from autograder.checks.check_runner import CheckRunner
 from autograder.checks.collection import Purposes
-from autograder.checks.conversation import ask_together
+from autograder.checks.conversation import CheckTerms, RunningCheck, ask_together
 from autograder.checks.marks import is_shown_by_layer, shares_inputs, step_of
 from autograder.checks.own_layer import (
     Passes,
@@ -23,13 +23,12 @@ from autograder.checks.own_layer import (
     charged,
     faulty_steps,
 )
-from autograder.checks.replay import suspects_after
-from autograder.checks.running_check import CheckTerms, RunningCheck
+from autograder.checks.reference import suspects_after
+from autograder.judging.asking import PassedQuestion, reconciled
 from autograder.judging.blame_findings import Spoiler
 from autograder.judging.conditions import beside_long_axes
 from autograder.judging.expectation import judge
 from autograder.judging.other_questions import other_call_words
-from autograder.judging.reconciliation import PassedQuestion, reconciled
 from autograder.model.exercise import Step
 from autograder.model.request import (
     ContinuingRespondent,

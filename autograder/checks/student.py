@@ -6,14 +6,309 @@ question and fails the check, in words, when the answers differ.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 
-from autograder.checks.answer import Answer
-from autograder.checks.conversation import Conversation
-from autograder.checks.reference import Reference
-from autograder.model.request import Request
-from autograder.protocol.wire import Value
+import numpy as np
+
+from autograder.checks.author_error import reference_failed
+from autograder.checks.conversation import CheckQuestion, Conversation
+from autograder.checks.reference import Reference, Replay
+from autograder.judging.compare import ResultSpec
+from autograder.judging.conditions import conditions_of, explained
+from autograder.judging.diagnosis import Candidate, named, same
+from autograder.judging.distribution import Distributed, with_seed
+from autograder.judging.examples import AnswerForm, AnswerPair
+from autograder.judging.expectation import (
+    Agrees,
+    CheckFailed,
+    Expectation,
+    Refused,
+    judge,
+    with_attributes,
+)
+from autograder.judging.layers import LinearLayers, with_shared_layers
+from autograder.judging.other_questions import (
+    MOST_ENTRIES,
+    gradient_words,
+    influence_words,
+    influences,
+    random_words,
+)
+from autograder.model.request import Failed, Reply, Request, Returned
+from autograder.model.signature import signature_of
+from autograder.model.verdict import Finding, Outcome
+from autograder.protocol.wire import Linear, Value
+
+# Which known mistakes give two answers that are amiss as a student's two answers are.
+
+
+@dataclass(frozen=True)
+class KnownPairs:
+    """The known mistakes in the student's place, in a conversation about answers of one form."""
+
+    replay: Replay
+    conversation: Conversation
+    form: AnswerForm
+
+    def alike(self, pair: AnswerPair, *answers: tuple[Request, Reply]) -> Iterator[Candidate]:
+        """Give the mistakes that are amiss in the same arrays of `pair`, and nowhere before."""
+        amiss = self.form.amiss(pair, *answers)
+        request = self.conversation.request(pair.first)
+        for known in self.replay.singles(request) if amiss else ():
+            if self._amiss(known.name, pair) == amiss and self._passes(known, request):
+                yield known
+
+    def _amiss(self, name: str, pair: AnswerPair) -> tuple[str, ...] | None:
+        """Return the arrays in which two answers of a mistake are amiss; None for other forms."""
+        requests = [self.conversation.request(number) for number in (pair.first, pair.second)]
+        # Each is asked anew: equal questions may get other numbers.
+        known = [self.replay.again(request, name) for request in requests]
+        answers = [(request, each.reply) for request, each in zip(requests, known) if each]
+        return self.form.amiss(pair, *answers) if len(answers) == len(requests) else None
+
+    def _passes(self, known: Candidate, request: Request) -> bool:
+        """Say whether a mistake passes what the student's code has passed in this check."""
+        expected = [question.expectation for question, _ in self.conversation.judged]
+        if any(judge(each, request, known.reply, (), False) for each in expected):
+            return False
+        return not any(self._amiss(known.name, pair) for pair in self.conversation.compared[:-1])
+
+
+# What a student's code gave to one question of a check, and the ways to look at it.
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the student's code gave, and the ways a check may look at it.
+
+    What a check looks at is judged after its last line, or before the next `reply` is read.
+    """
+
+    student: Student
+    request: Request
+    number: int  # of the question
+
+    @property
+    def reply(self) -> Reply:
+        """What the code gave. Raises `CheckFailed` when an earlier line of the check fails."""
+        self.student.conversation.settle()
+        return self._reply
+
+    def agrees(self) -> None:
+        """Fail unless the result is the reference's, and nothing else has changed.
+
+        After a backward pass, the gradients are the reference's too.
+        """
+        self._expect(self._agreement)
+
+    def agrees_if_in_time(self) -> None:
+        """As `agrees`, but code that takes too long for so large a question is not wrong."""
+        self._expect(lambda: replace(self._agreement(), may_be_slow=True))
+
+    def is_distributed(self, *, mean: float, deviation: float) -> None:
+        """Fail unless every array is a normal draw of its own, shaped as the reference's."""
+        self._expect(lambda: Distributed(self._expected(), self._form(), mean, deviation))
+
+    def has_layers(self) -> None:
+        """Fail unless the linear layers are shaped as the reference's."""
+        self._expect(lambda: LinearLayers(self._expected(), self._form()))
+
+    def is_refused(self, fact: str, *kinds: str) -> None:
+        """Fail, with `fact`, unless the code raises an exception of one of these types."""
+        self._expect(lambda: Refused(kinds, fact, ResultSpec(("result",), (None,))))
+
+    def differs_from(self, other: Answer, fact: str, look: str = "") -> None:
+        """Fail, with `fact` and where to `look`, when an array holds the same numbers in both."""
+        self._compared(other, AnswerPair(self.number, other.number, False, fact, look))
+
+    def repeats(self, other: Answer, fact: str, look: str = "") -> None:
+        """Fail, with `fact` and where to `look`, unless both answers hold the same numbers."""
+        self._compared(other, AnswerPair(self.number, other.number, True, fact, look))
+
+    def _compared(self, other: Answer, pair: AnswerPair) -> None:
+        def judged() -> None:
+            self.student.conversation.compared.append(pair)
+            answers = (self.request, self._reply), (other.request, other._reply)
+            form = AnswerForm(self._expected(), self._form())
+            finding = form.judge(pair, *answers)
+            if finding and self.student.naming():
+                known = KnownPairs(self.student.reference.replay, self.student.conversation, form)
+                raise CheckFailed(named(finding, known.alike(pair, *answers)))
+            if finding:
+                raise CheckFailed(finding)
+
+        self.student.conversation.look(judged)
+
+    @property
+    def _reply(self) -> Reply:
+        return self.student.conversation.reply(self.number)
+
+    def _agreement(self) -> Agrees:
+        gradients = self._gradients()
+        return Agrees(
+            self._expected(),
+            self._form(),
+            tuple(gradients.values()),
+            tuple(gradients),
+            self._reference.observations,
+        )
+
+    def _expect(self, expected: Callable[[], Expectation]) -> None:
+        question = CheckQuestion(self.request, expected)
+        self.student.conversation.expect(question, partial(self._judge, question))
+
+    def _judge(self, question: CheckQuestion) -> None:
+        reply, expectation = self._reply, question.expectation
+        self.student.conversation.judged.append((question, reply))
+        finding = self._judged(self.request, expectation, reply)
+        if not finding:
+            return
+        finding = explained(finding, self.request, expectation, self._asked_again)
+        if isinstance(expectation, LinearLayers):
+            finding = with_shared_layers(finding, self.request, reply, self._answered)
+        if isinstance(expectation, LinearLayers | Distributed):
+            finding = with_seed(finding, self.request, self._answered)
+        unnamed = finding.outcome is Outcome.WRONG_VALUES and not finding.misconception
+        if self.student.naming() and unnamed and isinstance(expectation, Agrees):
+            finding = self._beside(finding, expectation)
+        raise CheckFailed(finding)
+
+    def _beside(self, finding: Finding, expectation: Agrees) -> Finding:
+        """Return an unnamed finding with what other questions tell about it."""
+        if not self._repeats():
+            return random_words(finding, self._is_right_in_evaluation(expectation))
+        if self._reads_gradients:
+            forward = self._asked(replace(self.request, read=(), backward=None))
+            if forward._judged_plainly() is None:
+                finding = gradient_words(finding, with_attributes(self.request, self._reply))
+        # There are thousands of pairs. Under conditions, or on large arrays, only those are tried
+        # that a check before this one has left.
+        plain = not conditions_of(self.request) and not expectation.may_be_slow
+        if plain or self.student.conversation.suspects:
+            pairs = self._known(self.request, pairs=True)
+            named = judge(expectation, self.request, self._reply, pairs)
+            finding = named if named and named.misconception else finding
+            if not finding.misconception and not finding.cause:
+                finding = self._with_influences(finding)
+        return finding
+
+    def _with_influences(self, finding: Finding) -> Finding:
+        """Return the finding on a method with entries of its input that have a wrong influence."""
+        request, reference = self.request, self.student.reference
+        x = request.method_arguments[0] if request.method and request.method_arguments else None
+        form = self._form()
+        if request.read or not isinstance(x, np.ndarray) or x.dtype.kind != "f":
+            return finding
+        called = getattr(getattr(reference.module, request.target), request.method or "")
+        parameter, letters = next(iter(signature_of(called).parameters), ("", None))
+        if not letters or [letters] != list(form.axes) or max(x.shape) > MOST_ENTRIES:
+            return finding
+        for axis, letter in enumerate(letters.split()[:-1]):
+            right = influences(reference.ask, request, axis)
+            own = influences(self._answered, request, axis)
+            if right is not None and own is not None and (own != right).any():
+                words = f"axis {axis} ({letter})"
+                return influence_words(finding, own, right, parameter, words)
+        return finding
+
+    @property
+    def _reads_gradients(self) -> bool:
+        names = self._names
+        return bool(names) and all(name.endswith(".grad") for name in names)
+
+    def _repeats(self) -> bool:
+        """Say whether the same question gets the same answer once more, as far as can be told."""
+        form = self._form()
+        again = self._asked(self.request)._reply
+        first, second = (with_attributes(self.request, reply) for reply in (self._reply, again))
+        if not isinstance(first, Returned) or not isinstance(second, Returned):
+            return True
+        return same(first, second, form) or not same(first, first, form)
+
+    def _is_right_in_evaluation(self, expectation: Agrees) -> bool:
+        if self.request.method is None or self.student.reference.exercise.library != "torch":
+            return False
+        evaluated = self._asked(replace(self.request, before=(*self.request.before, "eval")))
+        return judge(expectation, evaluated.request, evaluated._reply, (), describe=False) is None
+
+    def _judged_plainly(self) -> Finding | None:
+        expectation = Agrees(self._expected(), self._form())
+        return judge(expectation, self.request, self._reply, (), describe=False)
+
+    def _asked_again(self, request: Request, expectation: Expectation) -> Finding | None:
+        """Return the finding on another question, asked of the same code."""
+        return self._judged(request, expectation, self._asked(request)._reply)
+
+    def _asked(self, request: Request) -> Answer:
+        """Ask another question of the same code, at once."""
+        return Answer(self.student, request, self.student.conversation.ask_now(request))
+
+    def _answered(self, request: Request) -> Reply:
+        return self._asked(request)._reply
+
+    def _judged(self, request: Request, expectation: Expectation, reply: Reply) -> Finding | None:
+        found = judge(expectation, request, reply, (), describe=False)
+        if found is None or not self.student.naming():
+            return found
+        return judge(expectation, request, reply, self._known(request))
+
+    def _known(self, request: Request, pairs: bool = False) -> Iterator[Candidate]:
+        # A generator, since replaying takes long.
+        replay = self.student.reference.replay
+        suspects = self.student.conversation.suspects
+        yield from replay.pairs(request, suspects) if pairs else replay.singles(request)
+
+    @cached_property
+    def _reference(self) -> Returned:
+        asked = self.request.alone  # whatever is asked of the student's code
+        reply = self.student.reference.expected(asked)
+        if isinstance(reply, Failed):
+            raise reference_failed(self.student.reference.exercise, asked, reply)
+        return reply
+
+    def _gradients(self) -> dict[str, Value]:
+        """The gradients that are expected, by the names of what they arrive at."""
+        request = self.request
+        if request.backward is None or request.read:
+            return {}
+        called = getattr(self.student.reference.module, request.target)
+        called = getattr(called, request.method) if request.method else called
+        given = request.method_arguments if request.method else request.arguments
+        parameters = [name for name, _ in signature_of(called).parameters]
+        names = [
+            name
+            for parameter, value in zip(parameters, given)
+            for name in _receiving(parameter, value)
+        ]
+        return dict(zip((*names, *request.attributes), self._reference.gradients))
+
+    def _expected(self) -> Value:
+        reply = self._reference
+        if self.request.read:
+            values = tuple(reply.attributes[name] for name in self._names)
+            return values[0] if len(values) == 1 else values
+        return reply.value
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(name for name in self.request.read if name != "*")
+
+    def _form(self) -> ResultSpec:
+        request = self.request
+        if request.read:
+            return ResultSpec(self._names, (None,) * len(self._names), precision=request.dtype)
+        return self.student.reference.form(request.target, request.method, request.dtype)
+
+
+def _receiving(parameter: str, value: Value) -> tuple[str, ...]:
+    """Return the names of what receives a gradient in one argument."""
+    if isinstance(value, Linear):
+        parts = ("weight",) if value.bias is None else ("weight", "bias")
+        return tuple(f"{parameter}.{part}" for part in parts)
+    floating = isinstance(value, np.ndarray) and value.dtype.kind == "f"
+    return (parameter,) if floating else ()
 
 
 @dataclass(frozen=True)

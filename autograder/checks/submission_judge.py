@@ -3,30 +3,173 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
 import pytest
 
-from autograder.checks.attribution import remark_on
-from autograder.checks.author_error import wrong_checks
+from autograder.checks.author_error import remark_on, wrong_checks
 from autograder.checks.chain import broken_by, traced_back
-from autograder.checks.check_questions import OwnAnswers
 from autograder.checks.check_runner import CheckRunner
-from autograder.checks.common_answers import CommonAnswers
-from autograder.checks.input_seeds import InputSeeds
+from autograder.checks.conversation import CheckQuestion, CheckTerms
+from autograder.checks.draw import Draw
+from autograder.checks.marks import needs_only_ours
+from autograder.checks.memory import InputSeeds
 from autograder.checks.one_piece import OnePiece, is_in_one_piece, probes
-from autograder.checks.own_layer import end_to_end
-from autograder.checks.right_step import led_to_the_first, without_blame
-from autograder.checks.running_check import CheckTerms
+from autograder.checks.own_layer import WholeLayer, end_to_end, with_layer
 from autograder.checks.step_judge import STUCK, StepJudge
-from autograder.checks.whole_layer import WholeLayer, with_layer
+from autograder.checks.varied_request import UNFIT, OwnAnswers, parameters, questions_of
 from autograder.errors import KitError
-from autograder.judging.expectation import Refused
+from autograder.judging.answer_digest import answer_digest
+from autograder.judging.conditions import STANDING
+from autograder.judging.diagnosis import PLACE
+from autograder.judging.expectation import Agrees, Refused
 from autograder.model.exercise import Step
-from autograder.model.request import Request, Respondent
-from autograder.model.verdict import ChainVerdict, Finding, Outcome, StepVerdict
+from autograder.model.request import Request, Respondent, Returned
+from autograder.model.verdict import ANSWERED, ChainVerdict, Finding, Outcome, StepVerdict
+
+# A step that is right is not blamed for a layer that does as a mistake in it would.
+#
+# And of two layers that show the same, the first one is where to look.
+
+
+def without_blame(
+    steps: tuple[StepVerdict, ...], layers: Collection[str]
+) -> tuple[StepVerdict, ...]:
+    """Return the verdicts, where no finding on one of the `layers` blames a step that is right.
+
+    Such a finding rests on a known mistake in that step, which gives the layer's own result.
+    """
+    right = {step.name for step in steps if step.passes and not step.leaning}
+    return tuple(_told(step, right) if step.name in layers else step for step in steps)
+
+
+def led_to_the_first(
+    steps: tuple[StepVerdict, ...], layers: Collection[str]
+) -> tuple[StepVerdict, ...]:
+    """Return the verdicts, where a layer that shows the same as one before it leads to that one.
+
+    That is so of a class which inherits what is wrong.
+    """
+    wrong = [step for step in steps if step.name in layers and step.finding]
+    first = {
+        step.name: next((other for other in wrong[:place] if _show_the_same(step, other)), None)
+        for place, step in enumerate(wrong)
+    }
+    return tuple(_led_to(step, first.get(step.name)) for step in steps)
+
+
+def _show_the_same(layer: StepVerdict, other: StepVerdict) -> bool:
+    own = layer.finding
+    assert own
+    seen = _seen(own).replace(layer.name, other.name)
+    found = [check.finding for check in other.checks if check.finding]
+    named = own.misconception and own.misconception in {each.misconception for each in found}
+    return bool(named) or seen in map(_seen, found)
+
+
+def _seen(finding: Finding) -> str:
+    return finding.details[-1] if finding.details else f"{finding.fact} {finding.look}".strip()
+
+
+def _led_to(step: StepVerdict, other: StepVerdict | None) -> StepVerdict:
+    if other is None:
+        return step
+    look = f"Your `{other.name}` shows the same. Mend that first, and then look here again."
+    checks = (
+        replace(check, finding=replace(check.finding, look=look))
+        if check is step.failing and check.finding
+        else check
+        for check in step.checks
+    )
+    return replace(step, checks=tuple(checks))
+
+
+def _told(step: StepVerdict, right: Collection[str]) -> StepVerdict:
+    checks = (
+        replace(check, finding=_reworded(check.finding, right)) if check.finding else check
+        for check in step.checks
+    )
+    return replace(step, checks=tuple(checks))
+
+
+def _reworded(finding: Finding, right: Collection[str]) -> Finding:
+    found = PLACE.match(finding.fact)
+    if found is None or found["step"] not in right:
+        return finding
+    method, name = found["method"], found["step"]
+    mistake = finding.fact[found.end() :]
+    kept = "" if method == "__init__" else ", and at what `__init__` keeps for them"
+    return replace(
+        finding,
+        fact=f"Your `{name}` is right by itself, but your `{method}` gives the same result as "
+        f"with this mistake in it: “{mistake}”",
+        look=f"Look at the lines of `{method}` that call it, or that do its work{kept}.",
+    )
+
+
+# What a wrong step returns on inputs that the whole class gets.
+#
+# A mistake without a name is known by its answer: whoever returns the same has made the same one.
+# Nothing of it decides a verdict, so these inputs need not differ from hand-in to hand-in.
+
+
+@dataclass(frozen=True)
+class CommonAnswers:
+    """Asks a respondent what the whole class is asked, with inputs drawn from `seed`.
+
+    `leaning` gives the earlier steps for which the reference answers meanwhile, so that
+    a mistake shows alike after right steps and after wrong ones.
+    """
+
+    runner: CheckRunner
+    respondent: Respondent
+    leaning: Callable[[str], tuple[str, ...]]
+    seed: int
+
+    def noted(self, step: StepVerdict) -> StepVerdict:
+        """Return the verdict with the digest of its answer, if it is a mistake without a name.
+
+        Without one stay right steps, known mistakes, what raises or does not end, now or when it
+        was judged, and what only a standing check sees, whose sentence says what it is.
+        """
+        failing = step.failing
+        if failing is None or failing.finding is None or step.by_layer:
+            return step
+        nameless = failing.finding.misconception is None and failing.outcome in ANSWERED
+        if not nameless or failing.name.startswith(STANDING):
+            return step
+        questions = self._questions(step.name, failing.name)
+        if not questions:
+            return step
+        leaning_on = self.leaning(step.name)
+        replies = [self.respondent.ask(each.request, leaning_on) for each in questions]
+        if not all(isinstance(reply, Returned) for reply in replies):
+            return step  # whatever keeps it from returning now is no answer
+        return replace(step, answer=answer_digest(replies))
+
+    def _questions(self, step: str, check: str) -> tuple[CheckQuestion, ...]:
+        """Return what a check asks that expects a result and nothing drawn by the code itself."""
+        checks = self.runner.checks
+        item = next((each for each in checks.of_step(step) if each.name == check), None)
+        if not isinstance(item, pytest.Function) or not needs_only_ours(item):
+            return ()
+        reference = self.runner.reference
+        sizes = parameters(item).get("draw", {})
+        draw = Draw.hidden(reference.exercise, item.name, sizes, self.seed)
+        reference.memories.use(self.seed)
+        try:
+            asked: tuple[CheckQuestion, ...] = reference.drawn(
+                ("common", item.nodeid, draw.identity),
+                lambda: questions_of(item, reference, draw),
+            )
+        except UNFIT:  # a check that looks at replies asks nothing that can be told beforehand
+            return ()
+        finally:
+            reference.memories.use(None)
+        return tuple(each for each in asked if isinstance(each.expectation, Agrees))
+
 
 # What says nothing against the code that is judged.
 UNSEEN = (Outcome.PASSED, Outcome.INFRASTRUCTURE)

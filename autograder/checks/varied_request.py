@@ -1,23 +1,102 @@
-"""What standing checks make of an author's question: the same one, asked in another way."""
+"""The questions that an author's checks ask, and what standing checks make of them."""
 
 from __future__ import annotations
 
 import inspect
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import pytest
 
-from autograder.checks.conversation import CheckQuestion
+from autograder.checks.conversation import CheckQuestion, Conversation
 from autograder.checks.draw import Draw
-from autograder.checks.layouts import Layouts
+from autograder.checks.marks import step_of
 from autograder.checks.reference import Reference
-from autograder.judging.beyond_values import are_shares
+from autograder.checks.student import Student
 from autograder.judging.compare import FLOOR
-from autograder.judging.expectation import Agrees
-from autograder.model.request import Request
+from autograder.judging.expectation import Agrees, are_shares
+from autograder.judging.inprocess import round_tripped
+from autograder.model.request import Reply, Request
 from autograder.protocol.call import EarlierCall
 from autograder.protocol.wire import Linear, Seed, Value
+
+# What each step gets when the reference's own layer calls it, and how that lies in memory.
+#
+# A transpose moves nothing in memory. So what a step gets in the layer may lie in another order
+# than its axes are counted, and code that relies on the order works alone but not in the layer.
+
+Layouts = tuple[tuple[int, ...] | None, ...]
+
+
+def layouts_in(reference: Reference, requests: Iterable[Request]) -> Mapping[str, Layouts]:
+    """Return for each step the order of its arguments' axes in memory, outermost first.
+
+    requests: calls of the layer. An argument that lies in the usual order has None, and a step
+    whose arguments all do is left out.
+    """
+    found: dict[str, Layouts] = {}
+
+    def note(name: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> None:
+        layouts = tuple(map(_order, arguments))
+        if any(layouts):
+            found.setdefault(name, layouts)
+
+    _watch(reference, requests, note)
+    return found
+
+
+def calls_in(reference: Reference, request: Request) -> tuple[Request, ...]:
+    """Return the calls of steps in one call of the layer, those of a step by another among them."""
+    found: list[Request] = []
+
+    def plain(value: Any) -> Value:
+        return round_tripped(value, reference.exercise.library)
+
+    def note(name: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> None:
+        if reference.exercise.step(name).random:
+            return
+        given, layouts = tuple(map(plain, arguments)), tuple(map(_order, arguments))
+        named = {key: plain(value) for key, value in keywords.items()}
+        used = layouts if any(layouts) else ()
+        found.append(Request(name, given, named, dtype=request.dtype, layouts=used))
+
+    _watch(reference, [request.alone], note)
+    return tuple(found)
+
+
+def _watch(
+    reference: Reference,
+    requests: Iterable[Request],
+    note: Callable[[str, tuple[Any, ...], Mapping[str, Any]], None],
+) -> None:
+    """Have `note` see every call of a step while the reference answers `requests`."""
+
+    def noted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def called(*arguments: Any, **keywords: Any) -> Any:
+            note(name, arguments, keywords)
+            return function(*arguments, **keywords)
+
+        return called
+
+    noting = {name: noted(name, function) for name, function in reference.functions.items()}
+    with reference.replaced(noting):
+        for request in requests:
+            reference.ask(request)
+
+
+def _order(value: Any) -> tuple[int, ...] | None:
+    """The axes of an array or tensor in the order of memory; None where that is their own."""
+    if isinstance(value, np.ndarray):
+        strides: tuple[int, ...] = value.strides
+    elif hasattr(value, "stride"):
+        strides = value.stride()
+    else:
+        return None
+    order = tuple(sorted(range(len(strides)), key=lambda axis: -strides[axis]))
+    return None if 0 in strides or order == tuple(range(len(strides))) else order
+
 
 # A softmax over a row that holds it and its negative overflows unless the row's own maximum is
 # taken off. It is no larger than that takes: the digits of a larger one would be lost.
@@ -167,3 +246,80 @@ def with_seed(request: Request, number: int) -> Request:
         for value in request.arguments
     )
     return replace(request, arguments=arguments)
+
+
+# The questions that an author's checks ask, without asking a student: read off the reference.
+
+
+@dataclass(frozen=True)
+class OwnAnswers:
+    """A `Respondent` that gives the reference's own answers, and keeps what it is `asked`."""
+
+    reference: Reference
+    asked: list[Request] = field(default_factory=list)
+
+    def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
+        """Answer `request` as the reference does."""
+        self.asked.append(request)
+        return self.reference.expected(request)
+
+
+@dataclass(frozen=True, eq=False)
+class QuestionSource:
+    """One question of a check, to be asked with other inputs: the question number `number`."""
+
+    item: pytest.Function
+    number: int
+    reference: Reference
+
+    def sizes(self, public: bool) -> Mapping[str, int]:
+        """Return the sizes of axes that the check sets, for a worked example or as it is hidden."""
+        if public:
+            mark = self.item.get_closest_marker("public")
+            return mark.kwargs if mark else {}
+        return dict(parameters(self.item).get("draw", {}))
+
+    def question(
+        self, draw: Draw, label: str, sizes: Mapping[str, int], coarse: bool = False
+    ) -> CheckQuestion:
+        """Return the question with inputs of its own; `sizes` override those of the check."""
+        own = self.sizes(draw.public)
+        drawn = draw.beside(f"{self.item.originalname}/{label}", {**own, **sizes}, coarse)
+        asked: tuple[CheckQuestion, ...] = self.reference.drawn(
+            (self.item.nodeid, drawn.identity),
+            lambda: questions_of(self.item, self.reference, drawn),
+        )
+        return asked[self.number]
+
+    def kept(self, purpose: str, draw: Draw, make: Callable[[], Request]) -> Request:
+        """Return a request that is made of this question, once for each purpose and draw."""
+        identity = (purpose, self.item.nodeid, self.number, draw.identity)
+        request: Request = self.reference.drawn(identity, make)
+        return request
+
+
+# What a check may raise that cannot be asked with some inputs, or that is wrong itself.
+UNFIT = (Exception, pytest.fail.Exception, pytest.skip.Exception)
+
+
+def parameters(item: pytest.Function) -> Mapping[str, Any]:
+    """Return the values of a check's parameters, by name."""
+    return item.callspec.params if hasattr(item, "callspec") else {}
+
+
+def questions_of(
+    item: pytest.Function, reference: Reference, draw: Draw
+) -> tuple[CheckQuestion, ...]:
+    """Run a check over the reference itself and return what it asks.
+
+    Raises what the check raises, and LookupError when it needs a fixture that is not one of ours.
+    Whether the reference can work with the sizes of `draw`, an expectation tells.
+    """
+    conversation = Conversation(OwnAnswers(reference), judging=False)
+    student = Student(step_of(item) or "", reference, conversation)
+    known: dict[str, Any] = {**parameters(item), "student": student, "draw": draw}
+    needed = [name for name in item.fixturenames if name != "request"]
+    if not set(needed) <= set(known):
+        raise LookupError(f"{item.name} needs fixtures of its own")
+    item.obj(**{name: known[name] for name in needed})
+    return tuple(conversation.expected)

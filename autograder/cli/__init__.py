@@ -8,7 +8,7 @@ import gc
 import os
 import sys
 
-from autograder.model.thread_counts import ONE_THREAD
+from autograder.model.import_path import ONE_THREAD
 
 
 def main() -> None:

@@ -10,30 +10,25 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from autograder.cli.code_examples import code_examples
 from autograder.cli.follow_ups import find_follow_ups
 from autograder.cli.found_class import ClassRecords
-from autograder.cli.similar_code import find_similar_code
+from autograder.cli.similar_code import code_examples, find_similar_code
 from autograder.cli.student_files import StudentFiles, write_student_files
 from autograder.errors import KitError
-from autograder.grading.class_task import ClassTask
-from autograder.grading.graded_folder import is_course
+from autograder.grading.class_task import ClassTask, is_course
+from autograder.grading.classroom import JudgedClass
 from autograder.grading.grader_pool import GraderPool
-from autograder.grading.judged_class import JudgedClass
 from autograder.model.sanitize import terminal_line
 from autograder.model.verdict import Verdict
 from autograder.platforms.class_list import read_class_list
 from autograder.reports.class_page import ClassContext, write_class_page, write_projected_page
 from autograder.reports.class_summary import class_summary
 from autograder.reports.course_page import COURSE_PAGE, write_course_page
-from autograder.reports.drafts import write_drafts
 from autograder.reports.feedback import environment
-from autograder.reports.follow_up import write_follow_ups
 from autograder.reports.gradebook_entry import ClassGradebook, changed_marks
 from autograder.reports.grades_csv import write_grades
-from autograder.reports.misunderstandings import misunderstandings
-from autograder.reports.paragraphs import read_paragraphs
-from autograder.reports.roll import class_roll
+from autograder.reports.misunderstandings import misunderstandings, read_paragraphs, write_drafts
+from autograder.reports.roll import class_roll, write_follow_ups
 from autograder.reports.student_record import NO_RECORD
 from autograder.reports.table import NARROW, class_table
 from autograder.submission.reading import Submission

@@ -12,12 +12,9 @@ import click
 
 from autograder import __version__
 from autograder.cli import after_grading, author, instructor, learner
-from autograder.cli.collect import collect
-from autograder.cli.export_marks import export
-from autograder.cli.gradescope_zip import gradescope
+from autograder.cli.author import site
 from autograder.cli.kit import Kit, out
-from autograder.cli.student_result import result
-from autograder.cli.web_pages import site
+from autograder.cli.platform_commands import collect, export, gradescope, result
 from autograder.model.import_path import (
     leave_out_the_current_folder,
     refuse_the_current_folder,

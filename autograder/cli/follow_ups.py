@@ -12,16 +12,16 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from autograder.grading.roster import GroupHandIn
+from autograder.grading.class_task import GroupHandIn
 from autograder.grading.unjudged import stopped_at
 from autograder.model.exercise import CHECK_PREFIX, Exercise
 from autograder.model.sanitize import clean_line
 from autograder.model.symbols import mark, number, why_not_graded
 from autograder.model.verdict import NOT_JUDGED, Outcome, Verdict
-from autograder.reports.follow_up import LONGEST_NAME, FollowUp
 from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, entry_of
 from autograder.reports.misunderstandings import of_any_hand_in
-from autograder.reports.roll import shown_names
+from autograder.reports.roll import LONGEST_LISTED as LONGEST_NAME
+from autograder.reports.roll import FollowUp, shown_names
 from autograder.submission.cells import Asked
 from autograder.submission.file_text import is_notebook
 from autograder.submission.reading import Submission

@@ -11,15 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from autograder.errors import KitError
-from autograder.grading.class_task import ClassTask
-from autograder.grading.folder_task import folder_task
-from autograder.grading.graded_folder import is_course
+from autograder.grading.class_task import ClassTask, folder_task, is_course
 from autograder.model.import_path import refuse_modules_in
 
 if TYPE_CHECKING:
     from autograder.cli.student_files import Deliver
+    from autograder.grading.classroom import JudgedClass
     from autograder.grading.grader_pool import GraderPool
-    from autograder.grading.judged_class import JudgedClass
     from autograder.reports.gradebook_entry import ClassGradebook
 
 

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 from autograder.cli.found_class import class_folder, found_class
 from autograder.cli.kit import out
 from autograder.cli.output import lasting_output
-from autograder.grading.class_task import GradingOptions
-from autograder.grading.graded_folder import hidden_hand_ins
+from autograder.grading.class_task import GradingOptions, hidden_hand_ins
 from autograder.grading.grader_pool import GraderPool
-from autograder.grading.head_start import give_head_start
-from autograder.grading.lock import WAITS, class_lock, ended_by_signals
+from autograder.grading.output_folder import WAITS, class_lock, ended_by_signals
 from autograder.grading.rare_collection import collected_rarely
+from autograder.grading.sandbox_start import give_head_start
 from autograder.model.sanitize import terminal_line
 
 if TYPE_CHECKING:

@@ -13,6 +13,9 @@ from autograder.cli.course_commands import (
     archive,
     check,
     copy,
+    extend,
+    hold,
+    question,
     tell_pages,
     tell_release,
     update,
@@ -26,7 +29,6 @@ from autograder.cli.kit import (
     out,
     source_folders,
 )
-from autograder.cli.single_students import extend, hold, question
 
 
 def _repository(_: click.Context, __: click.Parameter, value: str) -> str:
@@ -116,9 +118,8 @@ def release(
     Refuses if assignments/ is stale, if a solution would be handed out, or if the folder holds
     files that did not come from a release.
     """
-    from autograder.releasing.release import ReleaseOptions, release
+    from autograder.releasing.release import ReleaseOptions, Source, release
     from autograder.releasing.release_summary import release_summary
-    from autograder.releasing.search import Source
 
     if wheel and with_answers:
         raise click.UsageError("--with-answers builds the wheel, so leave --wheel out.")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
+import io
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -10,15 +13,80 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from autograder.cli.substitutes import print_any_character
 from autograder.errors import KitError
+from autograder.model.exercise import at_its_origin, near_name
 from autograder.model.machine_fault import fault_of
-from autograder.model.near_name import near_name
-from autograder.model.origin import at_its_origin
 from autograder.model.sanitize import clean
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+# Readable substitutes for the signs that a terminal's encoding lacks.
+#
+# Not every terminal knows UTF-8: a Windows console may know cp1252, a server only ASCII. A sign
+# that it cannot show is replaced by one that it can. What has no substitute is written as its
+# escape.
+
+HANDLER = "readable-substitutes"
+# One character wide where a table has to stay in line.
+SUBSTITUTES = {
+    "✓": "v",
+    "✗": "x",
+    "·": ".",
+    "∞": "~",
+    "☠": "#",
+    "⊘": "/",
+    "…": "...",
+    "→": ">",
+    "↓": "v",
+    "━": "=",
+    "─": "-",
+    "│": "|",
+    "•": "*",
+    "×": "x",
+    "≥": ">=",
+    "≤": "<=",
+    "≠": "!=",
+    "≈": "~",
+    "−": "-",
+    "–": "-",
+    "—": "-",
+    "“": '"',
+    "”": '"',
+    "‘": "'",
+    "’": "'",
+    "√": "sqrt",
+    "²": "^2",
+    "⁶": "^6",
+    "ᵀ": "^T",
+    "ℕ": "N",
+    "\u00a0": " ",
+}
+BRAILLE = ("\u2800", "\u28ff")  # rich's spinners
+
+
+def print_any_character() -> None:
+    """Let standard output and error show a substitute for whatever their encoding lacks."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=HANDLER)
+
+
+def substitute(sign: str) -> str:
+    """Return what stands for a sign: its substitute, or else its escape, such as `\\u2713`."""
+    if BRAILLE[0] <= sign <= BRAILLE[1]:
+        return "*"
+    return SUBSTITUTES.get(sign) or sign.encode("ascii", "backslashreplace").decode("ascii")
+
+
+def _replaced(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(map(substitute, error.object[error.start : error.end])), error.end
+
+
+codecs.register_error(HANDLER, _replaced)
 
 FOLDER = click.Path(path_type=Path)
 SOLUTIONS = click.option(
@@ -146,7 +214,7 @@ def source_folders(solutions: Path | None, assignments: Path | None) -> SourceFo
     Folders that only happen to have these names in the current folder are not used. Raise
     `KitError` when there are none beside the kit.
     """
-    from autograder.grading.graded_folder import beside_the_kit
+    from autograder.grading.class_task import beside_the_kit
 
     found = solutions or beside_the_kit()
     return SourceFolders(found, assignments or found.parent / "assignments")

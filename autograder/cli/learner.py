@@ -116,9 +116,9 @@ def puzzle(step: str | None, order: tuple[str, ...], folder: Path) -> None:
 
     Some of the lines are wrong and do not belong there. Only where the solutions are at hand.
     """
-    from autograder.learning.commands import sorting
+    from autograder.learning.commands import climbing
 
-    sys.exit(0 if sorting.solve_puzzle(folder, step, order, out(), _say) else 1)
+    sys.exit(0 if climbing.solve_puzzle(folder, step, order, out(), _say) else 1)
 
 
 @click.command(cls=OneName, epilog=example("attn debug softmax"))

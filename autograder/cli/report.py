@@ -21,13 +21,12 @@ from autograder.errors import KitError
 from autograder.grading.class_run import kept_task
 from autograder.grading.class_task import ClassTask, GradingOptions
 from autograder.grading.grader_pool import GraderPool
-from autograder.grading.lock import WAITS, class_lock, ended_by_signals
+from autograder.grading.output_folder import WAITS, class_lock, ended_by_signals
 from autograder.model.sanitize import terminal_line
 from autograder.model.symbols import count, number
 from autograder.model.verdict import Verdict
 from autograder.reports.gradebook_entry import ClassGradebook, entry_of
-from autograder.reports.misunderstandings import mistakes_at
-from autograder.reports.paragraphs import Paragraph, write_paragraph
+from autograder.reports.misunderstandings import Paragraph, mistakes_at, write_paragraph
 from autograder.reports.verdict_files import find_verdict
 
 _MOST_OFFERED = 12

@@ -12,20 +12,17 @@ from pathlib import Path
 from typing import TypeAlias
 
 from autograder.errors import KitError
-from autograder.grading.classroom import HANDLING
+from autograder.grading.classroom import HANDLING, JudgedClass
 from autograder.grading.grader_pool import GraderPool, Loss
-from autograder.grading.judged_class import JudgedClass
 from autograder.grading.watched_process import WorkProgress
 from autograder.model.exercise import Exercise
-from autograder.model.files import file_stem
-from autograder.model.lazy_sequence import LazySequence, to_send
-from autograder.model.student_folders import folders_of, put_in_order
+from autograder.model.files import file_stem, folders_of, put_in_order
+from autograder.model.value_file import LazySequence, to_send
 from autograder.model.verdict import Verdict
 from autograder.reports.feedback import written_page
-from autograder.reports.follow_up import FollowUp
 from autograder.reports.gradebook_entry import ClassGradebook, GradebookEntry
-from autograder.reports.paragraphs import Paragraph
-from autograder.reports.roll import roll_places
+from autograder.reports.misunderstandings import Paragraph
+from autograder.reports.roll import FollowUp, roll_places
 from autograder.reports.student_record import NO_RECORD, StudentRecord
 from autograder.reports.verdict_files import CODE, write_code, write_verdict
 from autograder.submission.reading import Submission

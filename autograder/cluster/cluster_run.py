@@ -6,26 +6,183 @@ alone writes the journal.
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
 from functools import cached_property
+from typing import Any
 
-from distributed import Client
+from distributed import Client, Future
 
-from autograder.cluster.dask_worker import DaskWorker, TaskState
-from autograder.cluster.hand_out import HandOut
-from autograder.cluster.parcel import Parcel, pack
-from autograder.cluster.remote_grader import judge, on_another_machine, receive
-from autograder.cluster.returned_verdict import is_answer
+from autograder.cluster.remote_grader import Parcel, judge, on_another_machine, pack, receive
 from autograder.errors import KitError
 from autograder.grading.classroom import ClassJudging, kept_by
-from autograder.grading.grader_pool import TICK, Cause, Loss
+from autograder.grading.grader_pool import TICK, Cause, Loss, WaitingItems
+from autograder.grading.journal import is_sound
 from autograder.grading.watched_process import Bounds
 from autograder.model.exercise import Exercise, read_exercise
+from autograder.model.protection import Protection
 from autograder.model.sanitize import terminal_line
 from autograder.model.verdict import Verdict
 from autograder.submission.reading import Submission
+
+# One Dask worker as the command sees it: what it was given, and whether it has answered.
+
+SECONDS_TO_FETCH = 10
+
+
+class TaskState(Enum):
+    """What has come of the last task of a Dask worker."""
+
+    RUNNING = "running, or there is none"
+    RESULT = "a result"
+    FAULT = "an exception"
+    GONE = "nothing, and nothing will"
+
+
+@dataclass(eq=False)
+class DaskWorker:
+    """The worker at `address`; `ready` once it has the exercise, and working on `places`."""
+
+    client: Client
+    address: str
+    ready: bool = False
+    places: list[int] = field(default_factory=list)
+    _future: Future[Any] | None = None
+
+    @property
+    def idle(self) -> bool:
+        """Whether it may be given a batch."""
+        return self.ready and self._future is None
+
+    def give(self, woken: Callable[[], None], task: Callable[..., Any], *words: Any) -> None:
+        """Have it, and nobody else, do a task; `woken` is called when there is news of it."""
+        self._future = self.client.submit(
+            task, *words, workers=[self.address], allow_other_workers=False, pure=False, retries=0
+        )
+        self._future.add_done_callback(lambda future: woken())
+
+    def answer(self) -> tuple[TaskState, Any]:
+        """Return what came of the task, with its result or exception, and forget the task then."""
+        if self._future is None:
+            return TaskState.RUNNING, None
+        try:
+            kind, value = _answer(self._future)
+        except (TimeoutError, OSError, asyncio.CancelledError):
+            return TaskState.RUNNING, None  # it ended after its work: the next look will show that
+        if kind is not TaskState.RUNNING:
+            self.drop()
+        return kind, value
+
+    def drop(self) -> None:
+        """Forget the task; what comes of it later counts for nobody."""
+        if self._future is not None:
+            self._future.cancel()
+            self._future = None
+
+
+def _answer(future: Future[Any]) -> tuple[TaskState, Any]:
+    from distributed.scheduler import KilledWorker
+
+    if future.status == "finished":
+        return TaskState.RESULT, future.result(timeout=SECONDS_TO_FETCH)
+    if future.status == "error":
+        error = future.exception(timeout=SECONDS_TO_FETCH)
+        gone = isinstance(error, KilledWorker)
+        return (TaskState.GONE, None) if gone else (TaskState.FAULT, error)
+    if future.status in ("cancelled", "lost"):
+        return TaskState.GONE, None
+    return TaskState.RUNNING, None
+
+
+# Which hand-ins wait for a worker, and how often each was on one that did not finish.
+#
+# A worker that ends is no verdict on anybody: what it had is handed out again, one by one, and
+# after all others, so that a hand-in that ends every worker is found and holds up nobody else.
+
+# Workers that may end with a hand-in before it is given up. Machines that are taken away at any
+# moment end workers through no fault of a hand-in, so it is many.
+MOST_TRIES = 10
+
+
+class HandOut:
+    """The places of `count` hand-ins, in batches of at most `size`."""
+
+    def __init__(self, count: int, size: int) -> None:
+        self._size = size
+        self._waiting = WaitingItems(count)
+        self._once_more: deque[list[int]] = deque()
+        self._unsettled = set(range(count))
+        self._tries: Counter[int] = Counter()
+
+    @property
+    def over(self) -> bool:
+        """Whether every hand-in is settled."""
+        return not self._unsettled
+
+    def next(self, worker: Hashable) -> list[int]:
+        """Return the next batch for a worker; empty when none waits."""
+        if places := self._waiting.take(worker, self._size):
+            return places
+        return self._once_more.popleft() if self._once_more else []
+
+    def settle(self, place: int) -> bool:
+        """Note that a hand-in has its result; return False when it had one before."""
+        if place not in self._unsettled:
+            return False
+        self._unsettled.remove(place)
+        return True
+
+    def give_back(self, places: Iterable[int]) -> None:
+        """Take back a batch that nobody worked on."""
+        self._waiting.put_back([place for place in places if place in self._unsettled])
+
+    def retry(self, places: Iterable[int]) -> list[int]:
+        """Take back what was being worked on; return the places that were tried too often.
+
+        Those are not handed out again, and not settled yet.
+        """
+        given_up = []
+        for place in (each for each in places if each in self._unsettled):
+            self._tries[place] += 1
+            if self._tries[place] < MOST_TRIES:
+                self._once_more.append([place])
+            else:
+                given_up.append(place)
+        return given_up
+
+
+# Whether what a worker returned is a verdict on what it was asked.
+
+
+def is_answer(
+    returned: object,
+    submission: Submission,
+    exercise: Exercise,
+    exercise_hash: str,
+    allow_process: bool,
+) -> bool:
+    """Whether `returned` is a loss, or a verdict that can be one on `submission`.
+
+    Student, exercise and both hashes have to be those that were asked for, and its protection one
+    that is accepted. What was judged agrees with itself, as a verdict of the journal has to.
+    """
+    if isinstance(returned, Loss):
+        return isinstance(returned.cause, Cause) and isinstance(returned.detail, str)
+    if not isinstance(returned, Verdict):
+        return False
+    asked = (submission.student, submission.exercise, submission.code_hash, exercise_hash)
+    told = (returned.student, returned.exercise, returned.code_hash, returned.exercise_hash)
+    if asked != told or (returned.protection == Protection.PROCESS and not allow_process):
+        return False
+    if submission.rejected:
+        return returned.points == 0
+    return returned.infrastructure or is_sound(returned, exercise)
+
 
 # How many seconds may pass without a worker that can judge.
 FOR_A_WORKER = 60.0

@@ -16,8 +16,10 @@ from traitlets.config import Config
 
 from autograder.building.build import Examples
 from autograder.course.beside import kit_settings
-from autograder.course.configuration import BESIDE, BESIDE_OTHERS
+from autograder.course.course_update import handed_out
 from autograder.course.creation import (
+    BESIDE,
+    BESIDE_OTHERS,
     GRADEBOOK,
     Course,
     adopt_it,
@@ -25,24 +27,24 @@ from autograder.course.creation import (
     recorded,
 )
 from autograder.course.exercise_update import new_exercise
-from autograder.course.gradebook_address import gradebook_address, within
 from autograder.course.kit_copy import (
     LARGEST_FILE,
     STATE,
     configuration_copy,
     digest,
     read_copy,
+    write_down,
 )
-from autograder.course.pending_update import write_down
-from autograder.course.release_state import handed_out
 from autograder.course.settings import (
     course_directory,
+    gradebook_address,
     in_gradebook,
     remove_assignment,
     settings_to_adopt,
+    within,
 )
 from autograder.errors import KitError
-from autograder.grading.graded_folder import (
+from autograder.grading.class_task import (
     CONFIG,
     FACTS,
     handed_in_at_the_top,

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from autograder.course.creation import Course
 from autograder.errors import KitError
-from autograder.model.python_run import run_python
+from autograder.model.import_path import run_python
 
 ERROR_LINE = re.compile(r"^\[\w+ \| (?:ERROR|CRITICAL)\] (.*)$")
 LAST_LINES = 5

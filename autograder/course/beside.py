@@ -16,8 +16,8 @@ from traitlets.config import Config
 
 from autograder.course.creation import Course, kit_configuration, read_course
 from autograder.errors import KitError
-from autograder.grading.graded_folder import FACTS
-from autograder.model.group_shared import follow
+from autograder.grading.class_task import FACTS
+from autograder.model.files import follow
 
 _GLOB = frozenset("*?[")
 

@@ -26,10 +26,8 @@ from autograder.course.decisions import Decisions
 from autograder.course.settings import read_settings, whole_gradebook
 from autograder.errors import KitError
 from autograder.model.exercise import CHECK_PREFIX
-from autograder.model.files import file_stem
-from autograder.model.plain_file import opened
+from autograder.model.files import file_stem, found_in, opened
 from autograder.model.sanitize import clean, clean_line
-from autograder.model.student_folders import found_in
 from autograder.model.symbols import number
 from autograder.reports.feedback import page_name
 from autograder.reports.grades_csv import LONGEST_REASON, cell

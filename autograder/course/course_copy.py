@@ -16,12 +16,11 @@ import tomli_w
 
 from autograder.course.adjustment import OWN
 from autograder.course.creation import NOT_COPIED, Course
-from autograder.course.gradebook_address import gradebook_address, within
 from autograder.course.kit_copy import LARGEST_FILE, MADE, STATE
+from autograder.course.settings import gradebook_address, within
 from autograder.errors import KitError
-from autograder.grading.graded_folder import CONFIG, FACTS
-from autograder.model.files import read_small, write_whole
-from autograder.model.group_shared import following
+from autograder.grading.class_task import CONFIG, FACTS
+from autograder.model.files import following, read_small, write_whole
 
 # Only what is listed goes along: whatever else lies in a course may be about its students.
 _FOLDERS = ("source", OWN, str(MADE))

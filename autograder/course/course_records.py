@@ -2,23 +2,183 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import hmac
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
-from autograder.course.creation import Course
-from autograder.course.decisions import decisions_now
-from autograder.course.delivered_page import PageDelivery, deliver_class
+from autograder.course.creation import Course, notebook_name
+from autograder.course.decisions import Decisions, decisions_now
 from autograder.course.gradebook import write_gradebook
 from autograder.course.gradebook_entries import read_gradebook
 from autograder.course.graded_attempts import noted_attempts
 from autograder.course.hand_ins import own_folders
-from autograder.course.intake import handed_in_at
+from autograder.course.intake import SECRET, TIMESTAMP, handed_in_at, own_secret
 from autograder.course.settings import open_gradebook, read_settings
 from autograder.course.stale_release import refuse_stale_release
-from autograder.grading.grader_pool import GraderPool
-from autograder.grading.judged_class import JudgedClass
+from autograder.errors import KitError
+from autograder.grading.class_task import read_groups
+from autograder.grading.classroom import HANDLING, JudgedClass
+from autograder.grading.grader_pool import GraderPool, Loss
+from autograder.grading.output_folder import input_secret
+from autograder.grading.watched_process import one_by_one
 from autograder.model.exercise import Exercise
+from autograder.model.files import found_in, read_small, replace_file
+from autograder.reports.feedback import page_name
 from autograder.reports.gradebook_entry import ClassGradebook
+
+# Our page where nbgrader looks for its own: `nbgrader release_feedback` hands it out then.
+#
+# A student's nbgrader asks for a page by the name of each notebook that the student handed in, so
+# a renamed notebook needs a page of that name. Who handed in no notebook has nothing to ask with,
+# and gets the single page from the instructor.
+
+_BATCH = 16
+_MOST_NOTEBOOKS = 20
+_MOST_BYTES, _MOST_PAGE_BYTES = 10_000, 20_000_000
+_READABLE = 0o644  # as nbgrader's own: the exchange is another user's
+
+
+@dataclass(frozen=True)
+class PageDelivery:
+    """Puts a student's page where nbgrader looks for it, in whichever process has just made it.
+
+    The page of a mark that is `held` back goes nowhere, and one that was there is removed. Who is
+    `grouped` may be graded by another's hand-in, and gets the page by the secret of the own one.
+    """
+
+    course: Course
+    exercise: str
+    secret: bytes
+    held: frozenset[str] = frozenset()
+    grouped: frozenset[str] = frozenset()
+
+    @classmethod
+    def into(cls, course: Course, exercise: str) -> PageDelivery:
+        """Return how pages of an exercise are delivered; raise `KitError`."""
+        held = frozenset(Decisions.read(course, exercise).held)
+        grouped = frozenset(
+            each for group in read_groups(course.directory).values() for each in group
+        )
+        return cls(course, exercise, input_secret(course.secret_folder), held, grouped)
+
+    def __call__(self, student: str, page: bytes) -> bool:
+        """Deliver it; return whether it is there. Raises `KitError` as `deliver_pages`."""
+        if student in self.held:
+            self._take_back(student)
+            return True  # that is all there is to do
+        if len(page) > _MOST_PAGE_BYTES:
+            return False
+        self._put(student, page)
+        return True
+
+    def of(self, student: str) -> bool:
+        """Deliver the page that lies among the results; return whether there is one."""
+        if student in self.held:
+            self._take_back(student)
+            return True
+        pages = self.course.graded(self.exercise) / "feedback"
+        page = _content(found_in(pages, page_name(student)), _MOST_PAGE_BYTES)
+        if page is None:
+            return False
+        self._put(student, page)
+        return True
+
+    def _take_back(self, student: str) -> None:
+        folder = self.course.feedback(self.exercise, student)
+        with suppress(FileNotFoundError):
+            for page in [name for name in os.listdir(folder) if name.endswith(".html")]:
+                (folder / page).unlink()
+
+    def _put(self, student: str, page: bytes) -> None:
+        folder = self.course.feedback(self.exercise, student)
+        files = self.beside(student)
+        names = _names(self.course.submitted(self.exercise, student), self.exercise)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for name, content in {**files, **dict.fromkeys(names, page)}.items():
+                replace_file(folder / name, content, _READABLE)
+        except OSError as error:
+            raise KitError(
+                "the page of a student cannot be put where nbgrader looks for it: "
+                f"{error.strerror}",
+                place=str(folder),
+                cure="give yourself the right to write there, and run the same command again",
+            ) from error
+
+    def beside(self, student: str) -> dict[str, bytes]:
+        """Return the files that nbgrader has beside a page.
+
+        Where one of them is missing, release_feedback ends for the whole class. Who handed in
+        without nbgrader, or nothing, cannot fetch the page: it gets a name that nobody can guess.
+        """
+        graded = self.course.autograded(self.exercise, student)
+        if student in self.grouped:
+            secret = own_secret(self.course, self.exercise, student)
+        else:
+            secret = _content(graded / SECRET, _MOST_BYTES)
+        return {
+            TIMESTAMP: _content(graded / TIMESTAMP, _MOST_BYTES) or b"",
+            SECRET: secret or _unguessable(self.secret, self.exercise, student),
+        }
+
+
+def deliver_pages(course: Course, exercise: str, students: Iterable[str]) -> tuple[str, ...]:
+    """Put the pages of `students` into nbgrader's feedback folder; return whose pages are there.
+
+    Left out is whose page could not be made. Raises `KitError` when the folder cannot be written.
+    """
+    return tuple(filter(PageDelivery.into(course, exercise).of, students))
+
+
+def deliver_class(course: Course, exercise: str, students: Sequence[str], pool: GraderPool) -> None:
+    """Do what `deliver_pages` does in the processes of `pool`, and raise what it raises.
+
+    Also when a process ends before the page of a student is there.
+    """
+
+    def lost(place: int, loss: Loss) -> None:
+        raise KitError(
+            f"a page was not put where nbgrader looks for it ({loss.detail})",
+            place=str(course.feedback(exercise, students[place])),
+            cure="run the same command again",
+        )
+
+    work = partial(one_by_one, PageDelivery.into(course, exercise).of)
+    pool.run(work, students, HANDLING, result=lambda *_: None, lost=lost, batch=_BATCH)
+
+
+def add_missing_files(course: Course, exercise: str, student: str) -> None:
+    """Write what `release_feedback` needs beside a page of nbgrader's own."""
+    folder = course.feedback(exercise, student)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in PageDelivery.into(course, exercise).beside(student).items():
+        replace_file(folder / name, content, _READABLE)
+
+
+def _unguessable(secret: bytes, exercise: str, student: str) -> bytes:
+    name = f"page of {exercise} for {student}".encode("utf-8", "surrogatepass")
+    return hmac.new(secret, name, hashlib.sha256).hexdigest().encode()
+
+
+def _content(file: Path, most: int) -> bytes | None:
+    with suppress(FileNotFoundError):
+        return read_small(file, most)
+    return None
+
+
+def _names(handed_in: Path, exercise: str) -> list[str]:
+    """Return the names of the pages: of the released notebook, and of those that were handed in."""
+    try:
+        own = [entry.name for entry in os.scandir(handed_in) if entry.name.endswith(".ipynb")]
+    except OSError:  # grading has told of it
+        own = []
+    known = (notebook_name(exercise), *sorted(own)[:_MOST_NOTEBOOKS])
+    return [f"{name.removesuffix('.ipynb')}.html" for name in dict.fromkeys(known)]
 
 
 @dataclass(frozen=True)

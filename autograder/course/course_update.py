@@ -2,37 +2,384 @@
 
 from __future__ import annotations
 
+import ast
+import copy
 import json
+import os
+import re
 import sqlite3
+import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from fnmatch import fnmatch
 from pathlib import Path
 
+import tomli_w
+from nbconvert.exporters.exporter import ResourcesDict
+from nbformat import NotebookNode
+from nbgrader.exchange import ExchangeFactory
+from nbgrader.exchange.default import Exchange, ExchangeReleaseAssignment
+from nbgrader.preprocessors import ClearHiddenTests, ClearMarkScheme
 from sqlalchemy import make_url
 from sqlalchemy.exc import DBAPIError
+from traitlets.config import Config
 
 from autograder.building.build import Examples
 from autograder.course.adjusted_exercise import remove_others
-from autograder.course.configuration import BESIDE, BESIDE_OTHERS
-from autograder.course.creation import LARGEST_FACTS, Course, course_configuration, notebook_name
-from autograder.course.exercise_list import with_exercises
+from autograder.course.creation import (
+    BESIDE,
+    BESIDE_OTHERS,
+    LARGEST_FACTS,
+    Course,
+    course_configuration,
+    notebook_name,
+)
 from autograder.course.exercise_update import ExerciseUpdate, exercise_update, new_exercise
-from autograder.course.gradebook_address import within
-from autograder.course.gradebook_cells import fit_cells, removed_grades
+from autograder.course.gradebook_cells import (
+    entered_cells,
+    fit_cells,
+    notebook_cells,
+    removed_grades,
+)
 from autograder.course.kit_copy import (
     LARGEST_FILE,
+    PendingUpdate,
     configuration_copy,
+    digest,
     read_configuration,
     read_notebook,
+    write_down,
 )
-from autograder.course.merged_configuration import MergedConfiguration, merge_configuration
-from autograder.course.pending_update import PendingUpdate, write_down
-from autograder.course.release_state import ReleaseState, release_state
-from autograder.course.settings import course_directory, open_gradebook, read_settings
+from autograder.course.preprocessors import KeepStubs
+from autograder.course.settings import (
+    UnknownAssignment,
+    course_directory,
+    open_gradebook,
+    read_settings,
+    within,
+)
 from autograder.errors import KitError
-from autograder.grading.graded_folder import CONFIG, FACTS
+from autograder.grading.class_task import CONFIG, FACTS
 from autograder.model.files import read_small, write_whole
+
+# The list of exercises in `attn.toml`, to which some are added; every other line stays.
+
+_LIST = re.compile(r"^exercises[ \t]*=[ \t]*\[", re.MULTILINE)
+
+
+def with_exercises(text: str, exercises: tuple[str, ...], place: Path) -> str:
+    """Return the text of `attn.toml` with this list of exercises.
+
+    Raise `KitError`, with the line to write, when the list cannot be found in it.
+    """
+    wanted = tomllib.loads(text) | {"exercises": list(exercises)}
+    line = tomli_w.dumps({"exercises": list(exercises)}).strip()
+    for found in _LIST.finditer(text):
+        for end in re.finditer(r"\]", text[found.end() :]):
+            candidate = text[: found.start()] + line + text[found.end() + end.end() :]
+            if _facts(candidate) == wanted:
+                return candidate
+    raise KitError(
+        f"the list of exercises cannot be found in {place.name}",
+        place=str(place),
+        cure=f"write it as {' '.join(line.split())}, at the beginning of a line",
+    )
+
+
+def _facts(text: str) -> dict[str, object] | None:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return None
+
+
+# A course's `nbgrader_config.py` with what a newer kit sets; the instructor's own lines stay.
+#
+# The file is taken statement by statement. What the kit has set and nobody has changed is brought
+# up to date, what is missing is added where the kit has it, and everything else stays as it is.
+
+KEPT = "c.Autograde.exclude_overwriting"  # has an entry for each exercise
+COURSE_ID = "c.CourseDirectory.course_id"
+
+
+@dataclass(frozen=True)
+class ConfigurationPart:
+    """A statement of a configuration: what it sets, its value, and its lines.
+
+    `comments` are the lines above it that belong to nothing else; `first` is the number of the
+    statement's own first line, counted from 0.
+    """
+
+    name: str
+    value: str
+    lines: tuple[str, ...]
+    comments: tuple[str, ...]
+    first: int
+
+    @property
+    def end(self) -> int:
+        """The number of the line after the statement."""
+        return self.first + len(self.lines)
+
+
+@dataclass(frozen=True)
+class MergedConfiguration:
+    """The text, what has changed in it, and which settings of the instructor's have stayed."""
+
+    text: str
+    changes: tuple[str, ...]
+    kept: tuple[str, ...]
+
+
+def merge_configuration(
+    made: str | None, course: str, now: str, *, replace: bool = False
+) -> MergedConfiguration:
+    """Return the text `course` with the changes of the kit from `made` to `now`.
+
+    Without `made`, nobody knows which values are the instructor's: those that differ stay, unless
+    `replace` says otherwise. Entries that a dictionary of the kit's lacks are added in any case.
+    Raise `KitError` when `course` is not Python.
+    """
+    then = {part.name: part for part in _parts(made)} if made is not None else {}
+    there = {part.name: part for part in _parts(course)}
+    wanted = _parts(now)
+    changes, kept = [], []
+    edits: list[_Edit] = []
+    behind = 0
+    for part in wanted:
+        mine, before = there.get(part.name), then.get(part.name)
+        if mine is None:
+            if before is None:
+                edits.append((behind, behind, (*part.comments, *part.lines)))
+                changes.append(f"{part.name} is missing")
+            continue
+        behind = max(behind, mine.end)
+        if mine.value == part.value or part.name == COURSE_ID:
+            continue
+        own = replace and part.name != KEPT
+        lines = part.lines if own or (before and mine.value == before.value) else None
+        lines = lines or _with_entries(mine, before, part)
+        if lines:
+            edits.append((mine.first, mine.end, lines))
+            changes.append(f"{part.name} has changed")
+        elif part.name != KEPT and (before is None or before.value != part.value):
+            kept.append(f"{part.name} differs from the kit's; yours stays, if it is yours")
+    names = {part.name for part in wanted}
+    for name, before in then.items():
+        if name not in names and name in there and there[name].value == before.value:
+            edits.append((there[name].first, there[name].end, ()))
+            changes.append(f"{name} is no longer needed")
+    return MergedConfiguration(_edited(course, edits), tuple(changes), tuple(kept))
+
+
+# From which line to which (not included), counted from 0, and what stands there instead.
+_Edit = tuple[int, int, tuple[str, ...]]
+
+
+def _parts(text: str) -> list[ConfigurationPart]:
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise KitError(
+            f"{CONFIG} is not Python: {error}", place=CONFIG, cure="correct that file"
+        ) from None
+    lines, behind, found = text.split("\n"), 0, []
+    for node in body:
+        first, end = node.lineno - 1, node.end_lineno or node.lineno
+        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            name, value = ast.unparse(node.targets[0]), ast.dump(node.value)
+        else:
+            name = value = ast.unparse(node)
+        if not is_text:
+            comments = tuple(lines[behind:first])
+            found.append(ConfigurationPart(name, value, tuple(lines[first:end]), comments, first))
+        behind = max(behind, end)
+    return found
+
+
+def _with_entries(
+    mine: ConfigurationPart, before: ConfigurationPart | None, wanted: ConfigurationPart
+) -> tuple[str, ...]:
+    """Return the setting with the kit's entries that it lacks; nothing when it lacks none.
+
+    An entry that the kit had written before has been taken out by the instructor. Nothing, too,
+    when a value is not a plain dictionary: then nobody knows what it has.
+    """
+    own, kits = _dictionary(mine), _dictionary(wanted)
+    had = (_dictionary(before) if before else None) or {}
+    if own is None or kits is None:
+        return ()
+    new = {name: value for name, value in kits.items() if name not in own and name not in had}
+    entries = (f"    {name!r}: {value!r}," for name, value in (own | new).items())
+    return (f"{mine.name} = {{", *entries, "}") if new else ()
+
+
+def _dictionary(part: ConfigurationPart) -> dict[object, object] | None:
+    node = ast.parse("\n".join(part.lines)).body[0]
+    try:
+        value = ast.literal_eval(node.value) if isinstance(node, ast.Assign) else None
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _edited(text: str, edits: list[_Edit]) -> str:
+    """Replace lines, the last ones first; what is added at one place stays in its order."""
+    lines = text.split("\n")
+    for start, end, new in reversed(sorted(edits, key=lambda edit: edit[:2])):
+        lines[start:end] = new
+    return "\n".join(lines)
+
+
+# Whether release, gradebook and exchange are those of the notebook in `source/`.
+#
+# Students get what is in the exchange: nbgrader copies it there from `release/`, and only when it
+# is told to.
+
+_FACTS = ("grade_id", "grade", "solution", "task", "points")
+
+
+@dataclass(frozen=True)
+class ReleaseState:
+    """How an exercise's release differs from its source, in words; nothing where it does not.
+
+    released: whether it has been released at all. refused: whether `nbgrader generate_assignment`
+    would stop, since somebody has been graded and the cells are others. in_exchange: whether
+    students can fetch it, None where there is no exchange; exchange: how that differs from release.
+    """
+
+    released: bool
+    differences: tuple[str, ...] = ()
+    gradebook: tuple[str, ...] = ()
+    refused: bool = False
+    in_exchange: bool | None = None
+    exchange: tuple[str, ...] = ()
+
+
+def release_state(course: Course, exercise: str, source: NotebookNode) -> ReleaseState:
+    """Compare the release of an exercise, and the gradebook, with the notebook `source`.
+
+    Raise `KitError` when the gradebook cannot be used or a file of the course is damaged.
+    """
+    try:
+        settings = read_settings(course)
+        with open_gradebook(course, settings, exercise) as (_, book):
+            there, wanted = entered_cells(book), notebook_cells(source)
+            refused = bool(book.submissions) and not there.same_names(wanted)
+    except UnknownAssignment:
+        return ReleaseState(False)
+    # A release that nbgrader refuses is removed all the same.
+    words: tuple[str, ...] = ("its notebook is missing",)
+    if (course.release(exercise) / notebook_name(exercise)).is_file():
+        words = _notebook(course, exercise, source, settings) + _files(course, exercise)
+    outbound = handed_out(course, settings)
+    fetched = outbound / exercise if outbound else None
+    there_too = None if fetched is None else fetched.is_dir()
+    behind = _exchange(course, exercise, fetched, settings) if fetched and there_too else ()
+    return ReleaseState(True, words, there.words(wanted), refused, there_too, behind)
+
+
+def handed_out(course: Course, settings: Config) -> Path | None:
+    """Return where students fetch the course's assignments; None without an exchange of nbgrader's.
+
+    There is none where its folder is missing, or the course has no name in it.
+    """
+    directory, factory = course_directory(course, settings), ExchangeFactory(config=settings)
+    if not directory.course_id or not issubclass(factory.release_assignment, Exchange):
+        return None
+    root = Path(ExchangeReleaseAssignment(coursedir=directory, config=settings).root)
+    readable = os.access(root, os.R_OK | os.X_OK) and root.is_dir()
+    return root / directory.course_id / "outbound" if readable else None
+
+
+def _exchange(course: Course, exercise: str, fetched: Path, settings: Config) -> tuple[str, ...]:
+    """Say how what students can fetch differs from `release/`, which nbgrader copies."""
+    ignored = course_directory(course, settings).ignore
+    released, there = (
+        {
+            path.relative_to(folder).as_posix(): path
+            for path in sorted(folder.rglob("*"))
+            if path.is_file()
+            and not any(
+                fnmatch(part, each) for part in path.relative_to(folder).parts for each in ignored
+            )
+        }
+        for folder in (course.release(exercise), fetched)
+    )
+    return (
+        *(f"{name} is not in it" for name in released if name not in there),
+        *(f"{name} is no longer in the release" for name in there if name not in released),
+        *(
+            f"{name} is not the one in the release"
+            for name, path in released.items()
+            if name in there and _hash(path) != _hash(there[name])
+        ),
+    )
+
+
+def _notebook(
+    course: Course, exercise: str, source: NotebookNode, settings: Config
+) -> tuple[str, ...]:
+    path = course.release(exercise) / notebook_name(exercise)
+    released = read_notebook(read_small(path, LARGEST_FILE), path)
+    wanted = _cells(_cleared(source, settings, course.source(exercise)))
+    there = _cells(released)
+    count = sum(cell not in there for cell in wanted) or sum(cell not in wanted for cell in there)
+    if not count:
+        return () if there == wanted else ("its cells are in another order",)
+    return (f"{count} of its cells differ" if count > 1 else "one of its cells differs",)
+
+
+def _cleared(source: NotebookNode, settings: Config, place: Path) -> NotebookNode:
+    """Return what students would get of a notebook: without solutions and hidden tests."""
+    result = copy.deepcopy(source)
+    try:
+        for preprocessor in (KeepStubs, ClearHiddenTests, ClearMarkScheme):
+            result, _ = preprocessor(config=settings).preprocess(result, ResourcesDict())
+    except Exception as error:  # nbgrader raises several for a region that has no end
+        raise KitError(
+            f"nbgrader cannot release this notebook: {error}",
+            place=str(place),
+            cure="correct the cell that it names",
+        ) from None
+    return result
+
+
+def _cells(notebook: NotebookNode) -> list[tuple[object, ...]]:
+    found: list[tuple[object, ...]] = []
+    for cell in notebook.cells:
+        facts = cell.metadata.get("nbgrader", {})
+        found.append((cell.cell_type, cell.source, *(facts.get(name) for name in _FACTS)))
+    return found
+
+
+def _files(course: Course, exercise: str) -> tuple[str, ...]:
+    source, release = (
+        {
+            path.relative_to(folder).as_posix(): path
+            for path in sorted(folder.rglob("*"))
+            if path.is_file() and path.suffix not in (".ipynb", ".pyc") and _shown(path, folder)
+        }
+        for folder in (course.source(exercise), course.release(exercise))
+    )
+    words = [f"{name} is not in it" for name in source if name not in release]
+    words += [
+        f"{name} differs"
+        for name, path in source.items()
+        if name in release and _hash(path) != _hash(release[name])
+    ]
+    return tuple(words)
+
+
+def _shown(path: Path, folder: Path) -> bool:
+    parts = path.relative_to(folder).parts
+    return not any(part.startswith(".") or part == "__pycache__" for part in parts)
+
+
+def _hash(path: Path) -> str:
+    return digest(read_small(path, LARGEST_FILE))
 
 
 @dataclass(frozen=True)

@@ -7,30 +7,169 @@ and `attn.toml` says where that is.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+from string import Template
+from typing import Any
 
 import tomli_w
 
 from autograder.course.adjusted_exercise import adjusted_solutions
 from autograder.course.adjustment import Adjustment, read_adjustments
-from autograder.course.configuration import BESIDE, render_configuration
-from autograder.course.graded_attempts import LAST_COUNTS, AttemptRules
+from autograder.course.graded_attempts import BEST, LAST, LAST_COUNTS, AttemptRules
 from autograder.course.kit_copy import configuration_copy, copy_files
-from autograder.course.marking_settings import read_attempt_rules, read_rules
 from autograder.errors import KitError
-from autograder.grading.graded_folder import CONFIG, FACTS, refuse_solutions_within
+from autograder.grading.class_task import CONFIG, FACTS, refuse_solutions_within
 from autograder.model.exercise import MANIFEST, Exercise, find_exercise, read_exercise
-from autograder.model.files import read_small, write_whole
-from autograder.model.group_shared import following, is_shared, share, share_all
+from autograder.model.files import following, is_shared, read_small, share, share_all, write_whole
 from autograder.model.marking import DEFAULT_RULES, MarkingRules
 from autograder.model.sanitize import SURROGATES, file_name
 from autograder.submission.student_name import name_of, student_of
+
+# The text of a course's `nbgrader_config.py`.
+#
+# An instructor reads and changes this file, so it says plainly what differs from stock nbgrader,
+# and why. Nothing is set anywhere else.
+
+_SHARED = "c.CourseDirectory.groupshared = True  # where several instructors share this folder"
+TEMPLATE = """\
+# How nbgrader runs this course. This file is yours; each part says why it is here.
+from autograder.course.autograde import install
+
+c = get_config()  # noqa: F821 (nbgrader provides it)
+
+c.CourseDirectory.course_id = $course_id
+$shared
+# The gradebook is gradebook.db beside this file. For PostgreSQL:
+# c.CourseDirectory.db_url = "postgresql://user@host/gradebook"
+
+# Release. Solution cells hold stubs already, so a cell without a solution region stays as it is.
+c.GenerateAssignment.preprocessors = [
+    "nbgrader.preprocessors.LockCells",
+    "autograder.course.preprocessors.KeepStubs",
+    "nbgrader.preprocessors.ClearOutput",
+    "nbgrader.preprocessors.CheckCellMetadata",
+    "nbgrader.preprocessors.ComputeChecksums",
+    "nbgrader.preprocessors.SaveCells",
+    "nbgrader.preprocessors.ClearHiddenTests",
+    "nbgrader.preprocessors.ClearMarkScheme",
+    "nbgrader.preprocessors.ComputeChecksums",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
+
+# Grading, first half. The released notebook is the skeleton; a submission fills in its code.
+c.Autograde.sanitize_preprocessors = [
+    "autograder.course.preprocessors.OntoSkeleton",
+    "nbgrader.preprocessors.OverwriteKernelspec",
+    "nbgrader.preprocessors.OverwriteCells",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
+
+# Grading, second half. nbgrader runs no student code: the verdict takes the place of Execute.
+c.Autograde.autograde_preprocessors = [
+    "autograder.course.preprocessors.WriteVerdict",
+    "nbgrader.preprocessors.SaveAutoGrades",
+    "nbgrader.preprocessors.AssignLatePenalties",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
+
+# Being late costs nothing, unless you take away the "# " of these lines and of those you need.
+# c.AssignLatePenalties.plugin_class = "autograder.course.late_policy.LatePolicy"
+# c.LatePolicy.percent_per_day = 10
+# c.LatePolicy.grace_minutes = 15
+# c.LatePolicy.most_percent = 100
+
+# Grading is refused on a machine that cannot isolate submissions (`attn doctor` says what is
+# missing). The next line grades anyway. It is only for code that you trust; every page says so:
+# c.WriteVerdict.allow_protection = "process"
+
+# The plain .py that a student hands in is kept, not replaced by the one in source/.
+c.Autograde.exclude_overwriting = $kept
+
+# Feedback and formgrader show what students wrote: no script of theirs may run in your browser.
+# sanitize_html cleans outputs only; the filters clean the prose, which nbgrader does not.
+c.HTMLExporter.sanitize_html = True
+c.HTMLExporter.filters = {
+    "clean_html": "autograder.course.page.clean_html",
+    "markdown2html": "autograder.course.page.clean_markdown",
+    "highlight_code": "autograder.course.page.highlight_code",
+}
+# Characters that hide or reverse other text are removed; in pages and CSV, a name is only text.
+c.HTMLExporter.preprocessors = ["autograder.course.page.PlainText"]
+c.ExportApp.plugin_class = "autograder.course.export.CleanCsv"
+
+# `nbgrader autograde` also accepts a plain .py, a broken notebook and a renamed one.
+install()
+"""
+
+
+def render_configuration(course_id: str, kept: dict[str, list[str]], *, shared: bool) -> str:
+    """Return the file for the course `course_id`, whose folder a group may have `shared`.
+
+    `kept` lists, for each exercise, the submitted files that nbgrader must not overwrite.
+    """
+    group = _SHARED if shared else f"# {_SHARED}"
+    return Template(TEMPLATE).substitute(
+        course_id=json.dumps(course_id), kept=json.dumps(kept, indent=4), shared=group
+    )
+
+
+# All that an adopted course gets: its own settings hold, and those above only for the exercises.
+BESIDE = """\
+# Added by `attn course adopt`; `attn course adopt --undo` takes it away. The exercises that are
+# listed in attn.toml are released and graded by the kit, with its settings. Yours hold for
+# everything else, as before.
+from autograder.course.autograde import install
+
+install()
+"""
+# With a line break before, a file that was there is told from a new one.
+BESIDE_OTHERS = f"\n{BESIDE}"
+
+
+# The lines of a course's `attn.toml` that say what there are points for.
+
+ATTEMPTS = "attempts"
+
+
+def read_rules(facts: Mapping[str, Any], path: Path) -> MarkingRules:
+    """Return the rules in the facts of the file at `path`; raise `KitError` on any other value."""
+    names = [each.name for each in fields(MarkingRules)]
+    found = {name: facts[name] for name in names if name in facts}
+    for name, value in found.items():
+        if type(value) is not bool:
+            raise KitError(
+                f"{name} is neither true nor false", place=str(path), cure=f"write {name} = true"
+            )
+    return MarkingRules(**found)
+
+
+def read_attempt_rules(facts: Mapping[str, Any], path: Path) -> AttemptRules:
+    """Return which attempt counts by the facts of the file at `path`; raise `KitError` if unclear.
+
+    They are in its table `[attempts]`: `counts` is "last" or "best", `most` a whole number.
+    """
+    table = facts.get(ATTEMPTS, {})
+    if not isinstance(table, dict) or not set(table) <= {"counts", "most"}:
+        raise _unclear("[attempts] has something else than counts and most", path)
+    counts, most = table.get("counts", LAST), table.get("most")
+    if counts not in (LAST, BEST):
+        raise _unclear(f"counts is neither {LAST!r} nor {BEST!r}", path)
+    if most is not None and (type(most) is not int or most < 1):
+        raise _unclear("most is not a whole number from 1 on", path)
+    return AttemptRules(counts, most) if table else LAST_COUNTS
+
+
+def _unclear(fact: str, path: Path) -> KitError:
+    cure = 'write, at the end of the file: [attempts], counts = "best", most = 3, a line each'
+    return KitError(fact, place=str(path), cure=cure)
+
 
 FORMAT_VERSION = 1
 GRADEBOOK = "gradebook.db"

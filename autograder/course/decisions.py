@@ -17,8 +17,7 @@ from typing import Any
 
 from autograder.course.creation import Course
 from autograder.errors import KitError
-from autograder.model.files import read_small, write_whole
-from autograder.model.plain_file import opened
+from autograder.model.files import opened, read_small, write_whole
 from autograder.model.sanitize import clean
 from autograder.reports.student_record import MarkQuestion, time_words
 

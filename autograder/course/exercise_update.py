@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import re
 import tomllib
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from autograder.building.build import EXAMPLES, Examples, stale
+from autograder.building.student_notebook import BELOW
 from autograder.course.adjusted_exercise import adjusted_assignments
 from autograder.course.creation import Course, made_files, notebook_name
 from autograder.course.kit_copy import (
@@ -22,11 +26,397 @@ from autograder.course.kit_copy import (
     read_copy,
     read_notebook,
 )
-from autograder.course.merged_notebook import merge
 from autograder.course.verdict_cells import check_cells
 from autograder.errors import KitError
-from autograder.model.exercise import MANIFEST, MISTAKE_COSTS, find_exercise
+from autograder.model.exercise import CHECK_PREFIX, MANIFEST, MISTAKE_COSTS, find_exercise
 from autograder.model.files import read_small
+from autograder.model.symbols import number as shown
+
+# Which cells of a notebook belong together: the kit's of then, the kit's of now, the course's.
+#
+# A cell with a `grade_id` is found by it. The others have ids that count cells, so they change
+# when a step is added: they are found by their text, or by the graded cell that they stand
+# before.
+
+STEPS_LIST = "setup-steps"  # the id of the kit's list of the steps
+_FIXED = ("setup-prose", STEPS_LIST, "closing-prose", "closing")
+_KITS_ID = re.compile(r"(?:prose|given|below)-\d{3,}")
+
+
+def grade_id(cell: NotebookNode) -> str:
+    """Return the name by which nbgrader knows the cell, or "" when it does not."""
+    return str(cell.metadata.get("nbgrader", {}).get("grade_id", ""))
+
+
+def is_check(cell: NotebookNode) -> bool:
+    """Whether the cell is graded automatically: it checks a step."""
+    facts = cell.metadata.get("nbgrader", {})
+    return bool(facts.get("grade")) and not facts.get("solution") and cell.cell_type == "code"
+
+
+def is_locked(cell: NotebookNode) -> bool:
+    """Whether nbgrader puts the cell's text back, whatever students do to it."""
+    return bool(cell.metadata.get("nbgrader", {}).get("locked"))
+
+
+def text_of(cell: NotebookNode) -> tuple[str, str]:
+    """Return what makes two cells say the same: their type and their text."""
+    return cell.cell_type, cell.source
+
+
+def kit_shaped(cells: Sequence[NotebookNode], now: Iterable[NotebookNode]) -> list[NotebookNode]:
+    """Return the cells that the kit has made, as far as their names tell.
+
+    `now` are the kit's cells of today. A solution cell without a check is the instructor's own.
+    """
+    names = {grade_id(cell) for cell in now} | {"setup"}
+    checks = {grade_id(cell) for cell in cells if is_check(cell)}
+    found = []
+    for cell in cells:
+        name, facts = grade_id(cell), cell.metadata.get("nbgrader", {})
+        if not name:
+            ours = cell.get("id", "") in _FIXED or bool(_KITS_ID.fullmatch(cell.get("id", "")))
+        elif is_check(cell):
+            ours = name.startswith(CHECK_PREFIX)
+        else:
+            ours = name in names or (
+                bool(facts.get("solution"))
+                and not facts.get("grade")
+                and f"{CHECK_PREFIX}{name}" in checks
+            )
+        found += [cell] if ours else []
+    return found
+
+
+def places(made: Sequence[NotebookNode], course: Sequence[NotebookNode]) -> dict[int, int]:
+    """Return where the cells that the kit made are in the course's notebook: number to number."""
+    found = _by_name(made, course)
+    _pair(made, course, found, _same_id)
+    _pair(made, course, found, text_of)
+    return found
+
+
+def successors(made: Sequence[NotebookNode], now: Sequence[NotebookNode]) -> dict[int, int]:
+    """Return which of the kit's cells of now replaces which of then: number to number."""
+    found = _by_name(made, now)
+    _pair(made, now, found, _fixed_id)
+    _pair(made, now, found, text_of)
+    then, today = _positions(made, found), _positions(now, found.values())
+    for number, position in then.items():
+        match = next((other for other, place in today.items() if place == position), None)
+        if match is not None:
+            found[number] = match
+            del today[match]
+    return found
+
+
+def _by_name(left: Sequence[NotebookNode], right: Sequence[NotebookNode]) -> dict[int, int]:
+    numbers = {grade_id(cell): number for number, cell in reversed(list(enumerate(right)))}
+    return {
+        number: numbers[grade_id(cell)]
+        for number, cell in enumerate(left)
+        if grade_id(cell) and grade_id(cell) in numbers
+    }
+
+
+def _pair(
+    left: Sequence[NotebookNode],
+    right: Sequence[NotebookNode],
+    found: dict[int, int],
+    same: Callable[[NotebookNode], object],
+) -> None:
+    """Add to `found` each cell of `left` with the first free one of `right` that is the same."""
+    taken = set(found.values())
+    for number, cell in enumerate(left):
+        wanted = same(cell)
+        if number in found or grade_id(cell) or wanted is None:
+            continue
+        for other, candidate in enumerate(right):
+            if other not in taken and not grade_id(candidate) and same(candidate) == wanted:
+                found[number] = other
+                taken.add(other)
+                break
+
+
+def _same_id(cell: NotebookNode) -> object:
+    return (cell.cell_type, cell["id"]) if cell.get("id") else None
+
+
+def _fixed_id(cell: NotebookNode) -> object:
+    return cell["id"] if cell.get("id") in _FIXED else None
+
+
+def _positions(
+    cells: Sequence[NotebookNode], paired: Iterable[int]
+) -> dict[int, tuple[str, str, int]]:
+    """Say of each cell that is left: before which graded cell, of which kind, the how manieth."""
+    known, counts = set(paired), Counter[tuple[str, str]]()
+    found = {}
+    for number, cell in enumerate(cells):
+        if number in known or grade_id(cell):
+            continue
+        position = (section(cells, number), _kind(cell))
+        found[number] = (*position, counts[position])
+        counts[position] += 1
+    return found
+
+
+def _kind(cell: NotebookNode) -> str:
+    """Return the type of a cell; prose that goes on about the step above is of a type of its own.
+
+    So it never takes the place of the prose about the step below.
+    """
+    return BELOW if cell.get("id", "").startswith(BELOW) else str(cell.cell_type)
+
+
+def section(cells: Sequence[NotebookNode], number: int) -> str:
+    """Return the name of the graded cell at or after a cell, "" after the last one.
+
+    A check belongs to its step.
+    """
+    names = (grade_id(cell) for cell in cells[number:])
+    return next((name.removeprefix(CHECK_PREFIX) for name in names if name), "")
+
+
+# An instructor's notebook with what a newer kit says: their own cells and words stay.
+#
+# Three notebooks are compared: what the kit wrote into the course (`made`), what is there now,
+# and what the kit would write today. Where only the kit has changed a cell, its text is taken.
+# Where the instructor has, theirs stays. Points and checks are always the kit's.
+
+_LISTED = re.compile(
+    r"(?:\*\*The steps\*\*, in the order in which (?:the layer computes|you write) them:\n"
+    r"|<details>\n<summary>The \d+ steps</summary>\n)"
+    r"(?:\n\d+\. .*: `\w+` \(.*\))+(?:\n\n</details>)?"
+)
+OWN = "own-"  # how the new id of a cell begins that was the kit's and is now the instructor's
+
+
+@dataclass(frozen=True)
+class MergedNotebook:
+    """The notebook, what has changed in it, and which words of the instructor's have stayed.
+
+    `changes` and `kept` are sentences without a full stop. `other` says whether the notebook
+    differs at all from the one that was in the course.
+    """
+
+    notebook: NotebookNode
+    changes: tuple[str, ...]
+    kept: tuple[str, ...]
+    other: bool
+
+
+def merge(
+    made: NotebookNode | None, course: NotebookNode, now: NotebookNode, *, replace: bool = False
+) -> MergedNotebook:
+    """Return `course` with the changes of the kit from `made` to `now`.
+
+    Without `made`, nobody knows which words are the instructor's: those that differ stay. With
+    `replace`, every cell of the kit gets the kit's text. No argument is changed.
+    """
+    then = made.cells if made else kit_shaped(course.cells, now.cells)
+    return _Merge(then, course, now, known=made is not None, replace=replace).result()
+
+
+class _Merge:
+    def __init__(
+        self,
+        then: Sequence[NotebookNode],
+        course: NotebookNode,
+        now: NotebookNode,
+        *,
+        known: bool,
+        replace: bool,
+    ) -> None:
+        self.course, self.now, self.known, self.replace = course, now.cells, known, replace
+        self.then = then
+        self.place = places(then, course.cells)
+        self.successor = successors(then, self.now)
+        self.changes: list[str] = []
+        self.kept: list[str] = []
+
+    def result(self) -> MergedNotebook:
+        of_now = {new: old for old, new in self.successor.items()}
+        written: dict[int, NotebookNode] = {}  # by the place in the course's notebook
+        order: dict[int, int] = {}  # the kit's number of now, by the place in the course's
+        missing: list[int] = []
+        for number, cell in enumerate(self.now):
+            old = of_now.get(number)
+            place = None if old is None else self.place.get(old)
+            if old is not None and place is not None:
+                written[place], order[place] = self._cell(old, place, cell), number
+            elif old is None or grade_id(cell):
+                missing.append(number)
+                self._tell_new(cell, was_there=old is not None)
+            # else: the instructor has taken it out
+        dropped = self._gone(written)
+        cells = [
+            (order.get(place), written.get(place, copy.deepcopy(cell)))
+            for place, cell in enumerate(self.course.cells)
+            if place not in dropped
+        ]
+        if self._reordered():
+            cells = _in_order(cells)
+            self.changes.append("the steps are in another order")
+        notebook = copy.deepcopy({k: v for k, v in self.course.items() if k != "cells"})
+        result = NotebookNode(notebook)
+        placed = _with_missing(cells, missing, self.now)
+        result.cells = [cell for _, cell in placed]
+        _distinct_ids(result, [number is not None for number, _ in placed])
+        return MergedNotebook(
+            result, tuple(self.changes), tuple(self.kept), result.cells != self.course.cells
+        )
+
+    def _cell(self, old: int, place: int, new: NotebookNode) -> NotebookNode:
+        """Return the course's cell as it has to be now."""
+        there, then = self.course.cells[place], self.then[old]
+        result: NotebookNode = copy.deepcopy(there)
+        if "id" in new and "id" in there:
+            result["id"] = new["id"]
+        self._facts(result, then, new)
+        if text_of(there) == text_of(new):
+            return result
+        words = _cell_words(new, self.now)
+        if self._takes_text(there, then, new):
+            for key in ("cell_type", "source"):
+                result[key] = new[key]
+            self.changes.append(f"{words} has changed")
+        elif not self.known:
+            self.kept.append(f"{words} differs from the kit's; yours stays, if it is yours")
+        elif text_of(then) != text_of(new):
+            self.kept.append(f"{words} has changed, but you have changed it too: yours stays")
+        return result
+
+    def _takes_text(self, there: NotebookNode, then: NotebookNode, new: NotebookNode) -> bool:
+        if self.replace or is_locked(new):
+            return True
+        if self.known:
+            return text_of(there) == text_of(then)
+        return new.get("id") == STEPS_LIST and _LISTED.fullmatch(there.source) is not None
+
+    def _facts(self, cell: NotebookNode, then: NotebookNode, new: NotebookNode) -> None:
+        """Give a cell nbgrader's facts of the kit, unless the instructor has changed them."""
+        facts, theirs = cell.metadata.get("nbgrader"), new.metadata.get("nbgrader")
+        if not theirs or facts is None:
+            return
+        if is_check(new) and facts.get("points") != theirs["points"]:
+            before = shown(float(facts.get("points", 0)))
+            step = grade_id(new).removeprefix(CHECK_PREFIX)
+            self.changes.append(f"`{step}` is worth {shown(theirs['points'])}, before {before}")
+        if is_locked(new) or facts == then.metadata.get("nbgrader"):
+            cell.metadata.update(copy.deepcopy(dict(new.metadata)))
+
+    def _tell_new(self, cell: NotebookNode, *, was_there: bool) -> None:
+        name = grade_id(cell)
+        if is_check(cell):
+            if was_there:
+                self.changes.append(
+                    f"{_cell_words(cell, self.now)} is put back, since it is graded"
+                )
+        elif was_there or not name:
+            self.changes.append(
+                f"{_cell_words(cell, self.now)} is {'put back' if was_there else 'new'}"
+            )
+        else:
+            self.changes.append(f"the step `{name}` is new")
+
+    def _gone(self, written: dict[int, NotebookNode]) -> set[int]:
+        """Return the places of the kit's cells that the kit no longer has."""
+        dropped = set()
+        for old, cell in enumerate(self.then):
+            place = self.place.get(old)
+            if old in self.successor or place is None:
+                continue
+            there, name = self.course.cells[place], grade_id(cell)
+            if name:
+                dropped.add(place)
+                if not is_check(cell):
+                    self.changes.append(f"the step `{name}` is gone")
+            elif self.replace or (self.known and text_of(there) == text_of(cell)):
+                dropped.add(place)
+                self.changes.append(f"{_cell_words(cell, self.then)} is gone")
+            else:
+                written[place] = copy.deepcopy(there)
+                written[place]["id"] = f"{OWN}{there.get('id', place)}"
+                words = _cell_words(cell, self.then)
+                self.kept.append(f"{words} is no longer the kit's; it stays as a cell of yours")
+        return dropped
+
+    def _reordered(self) -> bool:
+        """Whether the kit has the cells that it had before in another order now."""
+        if not self.known:
+            return False
+        kept = [self.successor[old] for old in range(len(self.then)) if old in self.successor]
+        return kept != sorted(kept)
+
+
+# A cell, and its number in the kit's notebook of now; None for a cell of the instructor's.
+_Placed = tuple[int | None, NotebookNode]
+
+
+def _in_order(cells: list[_Placed]) -> list[_Placed]:
+    """Sort the kit's cells as the kit has them; what follows one stays behind it."""
+    blocks: list[list[_Placed]] = [[]]
+    for each in cells:
+        if each[0] is None:
+            blocks[-1].append(each)
+        else:
+            blocks.append([each])
+    first, *rest = blocks
+    rest.sort(key=lambda block: -1 if block[0][0] is None else block[0][0])
+    return [*first, *(each for block in rest for each in block)]
+
+
+def _with_missing(
+    cells: list[_Placed], missing: Sequence[int], now: Sequence[NotebookNode]
+) -> list[_Placed]:
+    """Put each of the kit's new cells behind the one before it, or before the one after it.
+
+    The latter where another step begins, so that what an instructor wrote below a step stays there.
+    """
+    result = list(cells)
+    for number in missing:
+        at = {known: place for place, (known, _) in enumerate(result) if known is not None}
+        before, after = number - 1, [other for other in sorted(at) if other > number]
+        together = before >= 0 and section(now, before) == section(now, number)
+        if before in at and (together or not after or before in missing):
+            place = at[before] + 1
+        else:
+            place = at[after[0]] if after else len(result)
+        result.insert(place, (number, copy.deepcopy(now[number])))
+    return result
+
+
+def _distinct_ids(notebook: NotebookNode, kits: Sequence[bool]) -> None:
+    """Give each cell an id of its own; the kit's cells keep theirs. Before 4.5, there are none."""
+    if (notebook.nbformat, notebook.nbformat_minor) < (4, 5):
+        for cell in notebook.cells:
+            cell.pop("id", None)
+        return
+    taken = {cell["id"] for cell, is_kits in zip(notebook.cells, kits) if is_kits}
+    for cell, is_kits in zip(notebook.cells, kits):
+        name, count = cell["id"], 1
+        while not is_kits and name in taken:
+            count += 1
+            name = f"{OWN}{count}-{cell['id']}"[:64]
+        cell["id"] = name
+        taken.add(name)
+
+
+def _cell_words(cell: NotebookNode, cells: Sequence[NotebookNode]) -> str:
+    """Return which cell it is, for a person."""
+    name = grade_id(cell)
+    if cell.get("id") == STEPS_LIST:
+        return "the list of the steps"
+    if is_check(cell):
+        return f"the check of `{name.removeprefix(CHECK_PREFIX)}`"
+    if name:
+        return f"the cell `{name}`"
+    place = next(number for number, other in enumerate(cells) if other is cell)
+    what = "the text" if cell.cell_type == "markdown" else "the code"
+    following = section(cells, place)
+    return f"{what} before `{following}`" if following else f"{what} after the last step"
+
 
 # What `check` and `speak` read in a notebook: it has to fit the steps.
 _DATA = (MANIFEST, EXAMPLES, MISTAKE_COSTS)

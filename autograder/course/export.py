@@ -18,7 +18,7 @@ from nbgrader.plugins.export import CsvExportPlugin
 
 from autograder.course.creation import read_course
 from autograder.course.decisions import Decisions
-from autograder.grading.graded_folder import FACTS
+from autograder.grading.class_task import FACTS
 from autograder.reports.grades_csv import cell
 from autograder.reports.roll import shown_names
 

@@ -11,29 +11,187 @@ import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 from nbgrader import api
+from sqlalchemy import bindparam, insert, or_, select, update
 from sqlalchemy.exc import DBAPIError
 
 from autograder.course.creation import Course
-from autograder.course.gradebook_rows import graded_by_hand, write_batch
 from autograder.course.graded_attempts import CountedAttempt
 from autograder.course.graded_notebook import (
     WRITABLE,
+    GradedNotebook,
     JudgedSubmission,
     graded_notebooks,
     put_in_place,
 )
-from autograder.course.late_penalty import penalize_late
+from autograder.course.late_penalty import penalize_late, submissions_of
 from autograder.course.settings import open_gradebook, read_settings
 from autograder.errors import KitError
+from autograder.grading.classroom import JudgedClass
 from autograder.grading.grader_pool import GraderPool
-from autograder.grading.judged_class import JudgedClass
-from autograder.model.group_shared import share
-from autograder.model.lazy_sequence import LazySequence, to_send
+from autograder.model.files import share
+from autograder.model.value_file import LazySequence, to_send
 from autograder.model.verdict import Verdict
 from autograder.reports.roll import roll_places
 from autograder.submission.reading import Submission
+
+# The rows of a class in nbgrader's own gradebook: many students in one transaction.
+#
+# nbgrader commits once per cell and looks up each grade through four joins, which is slow for a
+# large class. A score that somebody gave by hand stays.
+
+_KEPT = (
+    api.Grade.auto_score,
+    api.Grade.manual_score,
+    api.Grade.extra_credit,
+    api.Grade.needs_manual_grade,
+)
+_COMMENT = api.Comment.auto_comment
+
+
+def graded_by_hand(db: Any, notebook: api.Notebook) -> frozenset[str]:
+    """Return the students to whom somebody has given points of `notebook` by hand."""
+    given = or_(api.Grade.manual_score.is_not(None), api.Grade.extra_credit.is_not(None))
+    rows = db.execute(_rows(api.Grade, notebook).where(given))
+    return frozenset(row.student_id for row in rows)
+
+
+def write_batch(db: Any, notebook: api.Notebook, batch: Sequence[GradedNotebook]) -> None:
+    """Write the grades and comments of `batch` in one transaction."""
+    new = _add_missing(db, notebook, batch)
+    by_student = {graded.student: graded for graded in batch if graded.student not in new}
+    if by_student:
+        _change_entered(db, notebook, by_student)
+    db.commit()
+
+
+def _change_entered(
+    db: Any, notebook: api.Notebook, by_student: Mapping[str, GradedNotebook]
+) -> None:
+    """Bring up to date what the gradebook has of students who had handed in before."""
+    theirs = api.SubmittedAssignment.student_id.in_(list(by_student))
+    rows = db.execute(_rows(api.Grade, notebook).where(theirs).add_columns(*_KEPT)).all()
+    grades = []
+    for row in rows:
+        score = by_student[row.student_id].scores.get(row.name)  # a task cell has none
+        if row.manual_score is None and not row.extra_credit:
+            look = score is None
+        else:
+            # It stays. Somebody has to look again if it is about other work, and not each time.
+            other = by_student[row.student_id].changed or row.auto_score != score
+            look = row.needs_manual_grade or other
+        if (row.auto_score, row.needs_manual_grade) != (score, look):
+            grades.append({"row": row.id, "auto_score": score, "needs_manual_grade": look})
+    rows = db.execute(_rows(api.Comment, notebook).where(theirs).add_columns(_COMMENT)).all()
+    comments = [
+        {"row": row.id, "auto_comment": comment}
+        for row in rows
+        if row.auto_comment != (comment := by_student[row.student_id].comments.get(row.name))
+    ]
+    _change(db, api.Grade, grades)
+    _change(db, api.Comment, comments)
+
+
+def _change(db: Any, model: Any, changes: list[dict[str, Any]]) -> None:
+    """Write what `changes` about rows, each by its id; all change the same columns.
+
+    Not as objects of the mapper, which takes most of the time.
+    """
+    if changes:
+        table = model.__table__
+        columns: dict[str, Any] = {name: bindparam(name) for name in changes[0] if name != "row"}
+        db.execute(update(table).where(table.c.id == bindparam("row")).values(columns), changes)
+
+
+def _add_missing(
+    db: Any, notebook: api.Notebook, batch: Sequence[GradedNotebook]
+) -> frozenset[str]:
+    """Add new students and new submissions, and set all time stamps; return who is new.
+
+    Their grades and comments are entered, those of other notebooks are empty.
+    """
+    names = [graded.student for graded in batch]
+    known = set(db.scalars(select(api.Student.id).where(api.Student.id.in_(names))))
+    db.add_all(api.Student(id=name) for name in names if name not in known)
+    db.flush()
+    rows = {row.student_id: row for row in db.scalars(submissions_of(notebook, names))}
+    new: dict[str, Any] = {}
+    for graded in batch:
+        student, at = graded.student, graded.handed_in_at
+        if student not in rows:
+            new[student] = api.SubmittedAssignment(assignment_id=notebook.assignment_id)
+            new[student].student_id, rows[student] = student, new[student]
+        if at is not None:
+            rows[student].timestamp = at
+    db.add_all(new.values())
+    db.flush()
+    found = {new[each.student].id: each for each in batch if each.student in new}
+    for book in notebook.assignment.notebooks:
+        _add_cells(db, book, found, entered=book.id == notebook.id)
+    return frozenset(new)
+
+
+def _add_cells(
+    db: Any, notebook: api.Notebook, submissions: Mapping[str, GradedNotebook], entered: bool
+) -> None:
+    """Add `notebook`, with a grade and a comment per cell, to the submissions with these ids.
+
+    They are those of the graded notebooks if they are `entered`, and empty otherwise.
+    """
+    books = [
+        {"id": api.new_uuid(), "notebook_id": notebook.id, "assignment_id": submission}
+        for submission in submissions
+    ]
+    graded = [(cell.id, cell.name) for cell in (*notebook.grade_cells, *notebook.task_cells)]
+    commented = [(cell.id, cell.name) for cell in (*notebook.solution_cells, *notebook.task_cells)]
+    grades: list[dict[str, Any]] = []
+    comments: list[dict[str, Any]] = []
+    for book, made in zip(books, submissions.values(), strict=True):
+        for cell, name in graded:
+            row = {"cell_id": cell, "notebook_id": book["id"]}
+            score = made.scores.get(name)  # a task cell has none
+            points = {"auto_score": score, "needs_manual_grade": score is None}
+            grades.append({**row, **points} if entered else row)
+        for cell, name in commented:
+            row = {"cell_id": cell, "notebook_id": book["id"]}
+            comments.append({**row, "auto_comment": made.comments.get(name)} if entered else row)
+    for model, rows in (
+        (api.SubmittedNotebook, books),
+        (api.Grade, grades),
+        (api.Comment, comments),
+    ):
+        _add(db, model, rows)
+
+
+def _add(db: Any, model: Any, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Add rows, with the defaults that nbgrader has declared for all else.
+
+    They are filled in here: SQLAlchemy asks for each of them anew, row by row.
+    """
+    if not rows:
+        return
+    table = model.__table__
+    declared = {column.name: column.default for column in table.columns if column.default}
+    fixed = {name: each.arg for name, each in declared.items() if each.is_scalar}
+    db.execute(insert(table), [{"id": api.new_uuid(), **fixed, **row} for row in rows])
+
+
+def _rows(model: Any, notebook: api.Notebook) -> Any:
+    """Select the grades or comments of `notebook`: the id of each, the student and the cell."""
+    return (
+        select(model.id, api.SubmittedAssignment.student_id, api.BaseCell.name)
+        .select_from(model)
+        .join(api.BaseCell, model.cell_id == api.BaseCell.id)
+        .join(api.SubmittedNotebook, model.notebook_id == api.SubmittedNotebook.id)
+        .join(
+            api.SubmittedAssignment,
+            api.SubmittedNotebook.assignment_id == api.SubmittedAssignment.id,
+        )
+        .where(api.SubmittedNotebook.notebook_id == notebook.id)
+    )
+
 
 BATCH = 250  # students per transaction
 STAGING = ".graded-"  # folder for notebooks whose grades are not yet in the gradebook

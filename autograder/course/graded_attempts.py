@@ -17,8 +17,8 @@ from typing import Any
 from autograder.errors import KitError
 from autograder.model.exercise import Exercise, Step
 from autograder.model.files import read_small, write_whole
-from autograder.model.indented_json import indented_json
 from autograder.model.marking import MarkingRules, quarters_of, share_of_checks
+from autograder.model.value_file import indented_json
 from autograder.model.verdict import Outcome, Verdict
 
 FILE = "attempts.json"

@@ -20,8 +20,12 @@ from autograder.course.creation import Course, notebook_name
 from autograder.course.graded_attempts import CountedAttempt
 from autograder.course.intake import (
     CHANGED,
+    EXTRA,
     ChangedFile,
+    Skeleton,
     handed_in_at,
+    is_untouched,
+    not_asked,
     notebook_of,
     nothing_of,
     release_skeleton,
@@ -33,14 +37,13 @@ from autograder.course.nbgrader_functions import (
     is_grade,
     is_solution,
 )
-from autograder.course.skeleton import EXTRA, Skeleton, is_untouched, not_asked
 from autograder.course.verdict_cells import has_no_mark, with_verdict
 from autograder.errors import KitError
 from autograder.grading.classroom import HANDLING
 from autograder.grading.grader_pool import GraderPool, Loss
 from autograder.grading.watched_process import WorkProgress
 from autograder.model.exercise import Exercise
-from autograder.model.lazy_sequence import LazySequence, to_send
+from autograder.model.value_file import LazySequence, to_send
 from autograder.model.verdict import Verdict
 from autograder.submission.reading import Submission
 

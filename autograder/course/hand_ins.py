@@ -10,7 +10,7 @@ from pathlib import Path
 
 from autograder.course.creation import Course
 from autograder.course.intake import timestamp
-from autograder.grading.roster import (
+from autograder.grading.class_task import (
     GroupHandIn,
     HandIn,
     course_roster,

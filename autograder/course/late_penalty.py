@@ -16,7 +16,7 @@ from traitlets.config import Config
 
 from autograder.course.graded_attempts import CountedAttempt
 from autograder.errors import KitError
-from autograder.grading.graded_folder import CONFIG
+from autograder.grading.class_task import CONFIG
 
 SECONDS_BEFORE = "seconds_before"  # in nbgrader's resources: how long before the last it came
 _LAST = CountedAttempt({})

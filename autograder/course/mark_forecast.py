@@ -18,7 +18,7 @@ from autograder.course.gradebook_entries import read_gradebook
 from autograder.course.graded_attempts import AttemptNotes, noted_attempts
 from autograder.course.hand_ins import CourseHandIns
 from autograder.errors import KitError
-from autograder.grading.class_reading import read_class
+from autograder.grading.classroom import read_class
 from autograder.grading.digest import judging_hash
 from autograder.grading.grader_pool import GraderPool
 from autograder.model.exercise import CHECK_PREFIX, Exercise

@@ -26,12 +26,12 @@ from autograder.course.intake import (
     LAID_OUT,
     NOT_ASKED,
     drop_scripts,
+    onto_skeleton,
     release_notebook,
     same_code,
     timestamp,
 )
 from autograder.course.late_penalty import SECONDS_BEFORE
-from autograder.course.skeleton import onto_skeleton
 from autograder.course.verdict_cells import has_no_mark, with_verdict
 from autograder.model.protection import Protection
 from autograder.submission.cells import ASKED
@@ -105,7 +105,7 @@ class WriteVerdict(NbGraderPreprocessor):
     """Replaces nbgrader's Execute: writes the verdict, and runs no code itself."""
 
     judge = Unicode(
-        "autograder.course.judge.judge",
+        "autograder.course.autograde.judge",
         help="The dotted name of what judges: judge(course, exercise, student, folder) -> Verdict.",
     ).tag(config=True)
     allow_protection = Enum(

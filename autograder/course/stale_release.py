@@ -14,7 +14,7 @@ from autograder.course.creation import Course, notebook_name
 from autograder.course.intake import release_notebook
 from autograder.course.verdict_cells import check_cells
 from autograder.errors import KitError
-from autograder.grading.graded_folder import FACTS
+from autograder.grading.class_task import FACTS
 from autograder.model.exercise import CHECK_PREFIX, MANIFEST, Exercise
 from autograder.model.symbols import number
 

@@ -17,12 +17,13 @@ import nbformat
 from nbformat import NotebookNode
 
 from autograder.course.graded_attempts import CountedAttempt
-from autograder.course.skeleton import EXTRA, is_graded_by_hand
+from autograder.course.intake import EXTRA, is_graded_by_hand
 from autograder.errors import KitError
 from autograder.model.exercise import CHECK_PREFIX, Exercise
 from autograder.model.symbols import number, step_mark
 from autograder.model.verdict import NOT_JUDGED, Outcome, StepVerdict, Verdict
 from autograder.reports.advice import chain_finding, chain_sentence, step_note
+from autograder.reports.feedback import unprotected_words
 from autograder.reports.finding import (
     FindingText,
     finding_text,
@@ -31,7 +32,6 @@ from autograder.reports.finding import (
     shown,
     step_finding,
 )
-from autograder.reports.levels import unprotected_words
 
 
 def check_cells(

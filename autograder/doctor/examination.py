@@ -17,10 +17,10 @@ from autograder.doctor.installation import LEARNING, PLACE, Part, installation
 from autograder.errors import KitError
 from autograder.model.exercise import Limits
 from autograder.model.protection import Protection
-from autograder.sandbox import access, probe, remedies
+from autograder.sandbox import access, measurement, probe
 from autograder.sandbox.measurement import DEMANDS, Attempt, Measured
 from autograder.sandbox.package_folders import PackageFolders, find_package_folders, needed_for
-from autograder.sandbox.sandboxed_student import SandboxedStudent
+from autograder.sandbox.workers import SandboxedStudent
 from autograder.sandbox.zygote import Zygote
 
 SYSTEMS = {"linux": "Linux", "darwin": "macOS", "win32": "Windows"}
@@ -154,7 +154,9 @@ def _namespaces(measured: Measured) -> tuple[Layer, ...]:
     for name in (f"{kind} namespace" for kind in _NAMESPACES):
         held = name.removesuffix(" namespace") in measured.namespaces
         fact = "its own" if held else measured.missing.get(name) or f"not used: {why}"
-        layers.append(Layer(name, held, fact, "" if held else remedies.remedy("namespaces", why)))
+        layers.append(
+            Layer(name, held, fact, "" if held else measurement.remedy_for("namespaces", why))
+        )
     return tuple(layers)
 
 
@@ -162,20 +164,22 @@ def _landlock(measured: Measured) -> Layer:
     why = measured.missing.get("landlock", "not used")
     if measured.landlock:
         return Layer("Landlock", True, f"version {measured.landlock}")
-    return Layer("Landlock", False, why, remedies.remedy("landlock", why))
+    return Layer("Landlock", False, why, measurement.remedy_for("landlock", why))
 
 
 def _others(measured: Measured) -> tuple[Layer, ...]:
     why = measured.missing.get("seccomp", "not used")
     calls = Layer("system call filter", measured.seccomp, "an allow-list, enforced by libseccomp")
     if not measured.seccomp:
-        calls = Layer(calls.name, False, why, remedies.remedy("seccomp", why))
+        calls = Layer(calls.name, False, why, measurement.remedy_for("seccomp", why))
     bounded = "resources" not in measured.gaps and bool(measured.trials)
     unbounded = "not in force" if "resources" in measured.gaps else "no worker could be asked"
     limits = "of memory, processor time, files, threads" if bounded else unbounded
     return (
         calls,
-        Layer("limits", bounded, limits, remedies.LIMITS if "resources" in measured.gaps else ""),
+        Layer(
+            "limits", bounded, limits, measurement.LIMITS if "resources" in measured.gaps else ""
+        ),
         _other_user(measured),
         _interpreter(measured),
     )
@@ -183,7 +187,7 @@ def _others(measured: Measured) -> tuple[Layer, ...]:
 
 def _other_user(measured: Measured) -> Layer:
     if "user" in measured.gaps:
-        return Layer("other user", False, measured.gaps["user"], remedies.USER)
+        return Layer("other user", False, measured.gaps["user"], measurement.USER)
     if access.throw_away_uid():
         return Layer("other user", True, f"root's workers become user {measured.uid}")
     if os.geteuid() == 0:

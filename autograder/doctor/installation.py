@@ -18,8 +18,8 @@ from pathlib import Path
 from autograder.errors import KitError
 from autograder.model.exercise import MANIFEST, read_exercise
 from autograder.model.machine_fault import requirement_of
+from autograder.sandbox.measurement import remedy_for as remedy
 from autograder.sandbox.package_folders import location
-from autograder.sandbox.remedies import remedy
 
 OLDEST = (3, 11)
 LEARNING, PLACE = "the exercises", "a place to work"

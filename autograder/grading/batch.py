@@ -7,45 +7,138 @@ batches that the process gets one after the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import ast
+import atexit
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
 
-from autograder.checks.attribution import fault_detail
-from autograder.checks.grader_run import run_graders
-from autograder.checks.input_seeds import InputSeeds
-from autograder.checks.memory import Memories
-from autograder.checks.plugin import GradingPlugin
+from autograder.checks.author_error import fault_detail
+from autograder.checks.memory import InputSeeds, Memories
+from autograder.checks.plugin import GradingPlugin, run_graders
 from autograder.checks.reference import Reference, read_reference
 from autograder.checks.substitution import reference_answer
 from autograder.errors import KitError
-from autograder.grading.digest import exercise_hash, judged_by
-from autograder.grading.input_seed import common_seed, input_seed, shared_seed, worker_seed
-from autograder.grading.journal import Journal, judging_key
-from autograder.grading.journal_writer import JournalFault
-from autograder.grading.own_sandbox import begun_sandbox, entered_sandbox
-from autograder.grading.remarks import remarks_on
+from autograder.grading.digest import (
+    common_seed,
+    exercise_hash,
+    input_seed,
+    judged_by,
+    shared_seed,
+    worker_seed,
+)
+from autograder.grading.journal import Journal, JournalFault, judging_key, kept
 from autograder.grading.unjudged import (
     JudgedStep,
     infrastructure,
     needs_newer_python,
     without_judging,
 )
-from autograder.grading.verdict_keeping import kept
 from autograder.grading.watched_process import WorkProgress
-from autograder.model.exercise import Exercise, given_text, read_exercise
+from autograder.model.exercise import Exercise, Limits, given_text, read_exercise
 from autograder.model.request import ExceptionReport
 from autograder.model.verdict import StepVerdict, Verdict
-from autograder.sandbox import Zygote
-from autograder.sandbox.ending import is_memory_error
-from autograder.submission.parameter_words import step_by_parameter_name
+from autograder.sandbox.zygote import Zygote
+from autograder.sandbox.zygote_process import is_memory_error
+from autograder.submission.cells import DefinitionNode, parsed
 from autograder.submission.reading import Submission
 from autograder.submission.salvage import Loaded
 from autograder.submission.slip import explained_step
-from autograder.submission.slips import slips_in
+from autograder.submission.slips import slips_in, step_by_parameter_name
+
+# Remarks on what a submission calls: worth a word, never worth a point.
+#
+# The author names calls in `exercise.toml`, such as "numpy.matrix". They are looked for in the
+# syntax tree, so a comment or a string is not a call. A student who wants to hide a call can do
+# so: this is a remark, not a boundary.
+
+_MODULES = {"np": "numpy"}  # what everybody calls it, and its name
+
+
+def remarks_on(submission: Submission, exercise: Exercise) -> tuple[str, ...]:
+    """Return the author's words for every named call that the submission's steps come to.
+
+    What no step calls says nothing of them: the released notebook has cells of its own, too.
+    """
+    # Most hand-ins hold none of the words; then nothing is parsed.
+    # Python reads ℕ as N, and so do we.
+    written = [unicodedata.normalize("NFKC", cell) for cell in submission.cells]
+    likely = [each for each in exercise.remarks if _is_written(each.uses, written)]
+    used = _used(submission.cells, [step.name for step in exercise.steps]) if likely else set()
+    told = (remark.words for remark in likely if remark.uses in used)
+    return tuple(dict.fromkeys(told))  # two names may have the same words
+
+
+def _is_written(uses: str, cells: Iterable[str]) -> bool:
+    word = uses.rpartition(".")[2]
+    name = re.compile(rf"\b{re.escape(word)}\b")
+    return any(word in cell and name.search(cell) for cell in cells)
+
+
+def _used(cells: Iterable[str], steps: Iterable[str]) -> set[str]:
+    """The names in the steps, in what they name and so on, and outside of every definition."""
+    inside: dict[str, list[DefinitionNode]] = {}
+    used = set(steps)
+    for tree in filter(None, map(parsed, cells)):
+        for statement in tree.body:
+            if isinstance(statement, DefinitionNode):
+                inside.setdefault(statement.name, []).append(statement)
+            else:
+                used.update(_names(statement))
+    while reached := used & inside.keys():
+        for name in reached:
+            for node in inside.pop(name):
+                used.update(_names(node))
+    return used
+
+
+def _names(statement: ast.stmt) -> Iterator[str]:
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Attribute):
+            yield node.attr
+            if isinstance(node.value, ast.Name):
+                yield f"{_MODULES.get(node.value.id, node.value.id)}.{node.attr}"
+        elif isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.ImportFrom):
+            yield from (name.name for name in node.names)
+            yield from (f"{node.module}.{name.name}" for name in node.names)
+
+
+# The sandboxes that this grader process keeps: one for each exercise, measured once.
+
+
+def begun_sandbox(exercise: Exercise, allow_process: bool, graded: Path | None) -> Zygote:
+    """Return the sandbox that this process judges `exercise` in; the first call starts it.
+
+    Raises `KitError` where none can be started.
+    """
+    hidden = (graded,) if graded else ()
+    limits, secrets = exercise.limits, exercise.secret_folders
+    return _zygote(exercise.library, limits, allow_process, secrets, *hidden).begin()
+
+
+@cache
+def entered_sandbox(begun: Zygote) -> Zygote:
+    """Wait until a sandbox is ready, and measure it.
+
+    Raises `KitError` when it falls short of the demand.
+    """
+    return begun.__enter__()
+
+
+@cache
+def _zygote(
+    library: str, limits: Limits, allow_process: bool, secrets: tuple[Path, ...], *hidden: Path
+) -> Zygote:
+    zygote = Zygote(library, limits, allow_process, secrets=secrets, hidden=hidden)
+    atexit.register(zygote.close)
+    return zygote
 
 
 @dataclass(frozen=True)

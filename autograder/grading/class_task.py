@@ -2,12 +2,148 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import itertools
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from datetime import datetime
 from pathlib import Path
 
-from autograder.grading.roster import GroupHandIn, HandIn
-from autograder.model.exercise import Exercise
+from autograder.errors import KitError
+from autograder.model.exercise import MANIFEST, Exercise, find_exercise
+from autograder.model.files import read_small
+from autograder.model.import_path import OURS
 from autograder.model.marking import DEFAULT_RULES, MarkingRules
+from autograder.model.sanitize import clean_line
+from autograder.submission.file_text import bare, is_submission
+from autograder.submission.student_name import student_of
+
+# Who handed in what: which files and folders below a path are whose. Nothing is read here.
+#
+# A path is a course directory (nbgrader's `submitted/STUDENT/EXERCISE/`) or a flat folder in
+# which every file or folder is named after its student. With a list of groups, what one member
+# hands in is the hand-in of all.
+
+GROUPS = "groups.csv"
+_STUDENT, _GROUP = ("student_id", "student", "id"), "group"  # headings of that list
+_MOST_BYTES = 16_000_000
+INSTRUCTORS_OWN = (".csv", ".md", ".txt")  # lists and notes that lie beside the submissions
+
+
+@dataclass(frozen=True)
+class HandIn:
+    """The files and folders that one student handed in.
+
+    Everything below the folder `root` is the student's; None stands for the folder they lie in.
+    """
+
+    student: str
+    paths: tuple[Path, ...]
+    root: Path | None = None
+
+
+def course_roster(folders: Iterable[tuple[str, Path]]) -> tuple[HandIn, ...]:
+    """Return the hand-ins of a course: pairs of a student and the folder handed in.
+
+    That folder lies in the student's own folder, which may be a link.
+    """
+    return tuple(HandIn(student, (folder,), folder.parent.parent) for student, folder in folders)
+
+
+def flat_roster(folder: Path) -> tuple[HandIn, ...]:
+    """Return the hand-ins in a folder of files named after students.
+
+    Whatever has a student's name is theirs, even a file of the wrong kind: nobody is left out.
+    Raises `KitError` when there are none.
+    """
+    by_student: dict[str, list[Path]] = defaultdict(list)
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith("."):
+            continue
+        if path.is_dir():
+            by_student[student_of(path.name)].append(path)
+        elif is_submission(path) or path.suffix.lower() not in INSTRUCTORS_OWN:
+            by_student[student_of(bare(path).stem)].append(path)
+    if not by_student:
+        raise KitError(
+            "there are no submissions here",
+            place=str(folder),
+            cure="put one .py or .ipynb file per student into it, named after the student",
+        )
+    return tuple(HandIn(student, tuple(paths)) for student, paths in by_student.items())
+
+
+@dataclass(frozen=True)
+class GroupHandIn:
+    """A group of whose `members` one has handed in for all: `student`.
+
+    What `others` of them have handed in as well does not count.
+    """
+
+    group: str
+    members: tuple[str, ...]
+    student: str
+    others: tuple[str, ...] = ()
+
+
+def read_groups(folder: Path) -> Mapping[str, tuple[str, ...]]:
+    """Return the students of each group, as `groups.csv` in `folder` lists them; without it, none.
+
+    Raise `KitError` when it lists no groups, or one student in two.
+    """
+    path = folder / GROUPS
+    try:
+        text = read_small(path, _MOST_BYTES).decode("utf-8-sig", "replace")
+    except FileNotFoundError:
+        return {}
+    lines = csv.reader(io.StringIO(text), delimiter=";" if ";" in text.split("\n")[0] else ",")
+    rows = [[value.strip() for value in row] for row in lines if row]
+    head = [value.casefold() for value in rows[0]] if rows else []
+    student_at = next((head.index(name) for name in _STUDENT if name in head), None)
+    if student_at is None or _GROUP not in head:
+        raise _wrong_groups(path, "has no columns `student_id` and `group`")
+    group_at, found = head.index(_GROUP), dict[str, str]()
+    for row in rows[1:]:
+        student, group = (*row, *[""] * len(head))[student_at], (*row, *[""] * len(head))[group_at]
+        if student and group and found.setdefault(student, group) != group:
+            raise _wrong_groups(path, f"lists {clean_line(student, 60)} in two groups")
+    groups: dict[str, tuple[str, ...]] = {}
+    for student, group in found.items():
+        groups[group] = (*groups.get(group, ()), student)
+    return groups
+
+
+def _wrong_groups(path: Path, why: str) -> KitError:
+    return KitError(
+        f"{GROUPS} {why}",
+        place=str(path),
+        cure="write a line for each student of a group: student_id,group",
+    )
+
+
+def shared_hand_ins(
+    hand_ins: Sequence[HandIn],
+    groups: Mapping[str, Sequence[str]],
+    handed_in: Callable[[HandIn], datetime | None] = lambda _: None,
+) -> tuple[tuple[HandIn, ...], tuple[GroupHandIn, ...]]:
+    """Return the hand-in of every student, also of those whose group has one, and these groups.
+
+    Of several of a group, the one that was `handed_in` last counts for all: the first by name where
+    that is not known.
+    """
+    by_student = {each.student: each for each in hand_ins}
+    shared = []
+    for group, members in groups.items():
+        own = [by_student[student] for student in sorted(members) if student in by_student]
+        if own:
+            last = max(own, key=lambda each: handed_in(each) or datetime.min)
+            by_student |= {student: replace(last, student=student) for student in members}
+            others = tuple(each.student for each in own if each is not last)
+            shared.append(GroupHandIn(group, tuple(members), last.student, others))
+    return tuple(by_student[student] for student in sorted(by_student)), tuple(shared)
 
 
 @dataclass(frozen=True)
@@ -45,3 +181,137 @@ class ClassTask:
         names = [each.name for each in fields(MarkingRules)]
         chosen = {name: getattr(options, name) for name in names}
         return replace(self.rules, **{k: v for k, v in chosen.items() if v is not None})
+
+
+# What is graded: a course or a folder of files, never both, and never what holds the solutions.
+#
+# A course runs its own configuration and says where its solutions are; both are programs. So
+# nothing that students hand in may pass for a course, or for its solutions.
+
+# The files that make a folder a course: what grading relies on, and nbgrader's configuration.
+FACTS = "attn.toml"
+CONFIG = "nbgrader_config.py"
+_MOST_FILES = 10_000
+# Where nbgrader and the kit keep what belongs to a course.
+_OF_A_COURSE = (
+    *("source", "release", "submitted", "autograded", "feedback", "graded"),
+    *("downloaded", "exchange", "own-steps", "solution", "source_with_tests"),
+)
+# What programs keep in hidden files and folders of theirs.
+_OF_A_PROGRAM = ("._", ".ipynb_checkpoints", ".git", ".attn-", ".venv", ".Trash", ".~", ".part-")
+
+
+def is_course(folder: Path) -> bool:
+    """Whether `folder` is a course; raise `KitError` when it is one and holds hand-ins as well."""
+    marks = [name for name in (FACTS, CONFIG) if (folder / name).exists()]
+    if not marks:
+        return False
+    handed_in = handed_in_at_the_top(folder)
+    if handed_in is not None:
+        raise KitError(
+            f"this folder holds {' and '.join(marks)}, as a course does, and {handed_in.name}, "
+            "as a folder of submissions does",
+            place=str(folder),
+            cure="if it is a folder of submissions, take those files out, since somebody may have "
+            f"handed them in; if it is a course, put {handed_in.name} elsewhere",
+        )
+    if not (folder / FACTS).is_file():
+        raise KitError(
+            f"this folder holds {CONFIG}, but it is not a course: it has no {FACTS}",
+            place=str(folder),
+            cure="if it is a course of nbgrader's, add exercises to it with "
+            f"`attn course adopt {folder} --exercise NAME`; else take that file out of the folder",
+        )
+    return True
+
+
+def handed_in_at_the_top(folder: Path) -> Path | None:
+    """Return what looks handed in beside a course's own files, None when nothing does."""
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith(".") or path.name in (*_OF_A_COURSE, CONFIG):
+            continue
+        # A folder that is not a part of a course may be a student's, whatever its files are called.
+        if is_submission(path) or (path.is_dir() and any(map(is_submission, _below(path)))):
+            return path
+    return None
+
+
+def hidden_hand_ins(folder: Path) -> tuple[str, ...]:
+    """Return the names of hidden files and folders that look handed in: nobody grades them."""
+    hidden = (path for path in sorted(folder.iterdir()) if path.name.startswith("."))
+    students = (path for path in hidden if not path.name.startswith(_OF_A_PROGRAM))
+    return tuple(
+        path.name
+        for path in students
+        if is_submission(path) or (path.is_dir() and any(map(is_submission, _below(path))))
+    )
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """The files below a folder, the first ten thousand; links are not followed."""
+    walked = (Path(at, name) for at, _, names in os.walk(folder) for name in names)
+    return itertools.islice(walked, _MOST_FILES)
+
+
+def find_solutions(named: Path | None, graded: Path) -> Path:
+    """Return the folder of solutions: the one that is `named`, else the one beside the kit.
+
+    Never one that happens to lie below the current folder, where students' files may be. Raises
+    `KitError` when there is none, or when it lies in what is `graded`.
+    """
+    found = named or beside_the_kit()
+    refuse_solutions_within(found, graded)
+    return found
+
+
+def beside_the_kit() -> Path:
+    """Return the solutions in the repository that the kit runs from; raise `KitError` elsewhere."""
+    found = OURS / "solutions"
+    if not any(found.glob(f"*/{MANIFEST}")):
+        raise KitError(
+            "the kit does not know where the exercises and their solutions are",
+            place=str(Path.cwd()),
+            cure="add --solutions, with the folder that holds them",
+        )
+    return found
+
+
+def refuse_solutions_within(solutions: Path, graded: Path) -> None:
+    """Raise `KitError` when the solutions lie in what is graded: students could write them."""
+    if solutions.resolve().is_relative_to(graded.resolve()):
+        raise KitError(
+            "the solutions lie in the folder that is graded, but they are programs that grading "
+            "runs",
+            place=str(solutions),
+            cure="keep the solutions outside what students hand in, and name them with --solutions",
+        )
+
+
+# A class without a course: a folder in which every file or folder is named after its student.
+
+
+def folder_task(
+    path: Path, exercise: str | None, solutions: Path | None, output: Path | None
+) -> ClassTask:
+    """Return what there is to grade in the folder `path`; raise `KitError` on bad input.
+
+    Results go beside the folder unless an `output` is named.
+    """
+    if exercise is None:
+        raise KitError(
+            "the kit does not know which exercise this is",
+            place=str(path),
+            cure="add --exercise, for example --exercise numpy_single_head",
+        )
+    facts = find_exercise(exercise, find_solutions(solutions, path).absolute())
+    usual = path.resolve().with_name(f"{path.resolve().name}-graded")
+    target = output or usual
+    if target.resolve().is_relative_to(path.resolve()):
+        raise KitError(
+            "the results would lie among the submissions, and next time they would be graded too",
+            place=str(target),
+            cure="name a folder outside with --output",
+        )
+    hand_ins, groups = shared_hand_ins(flat_roster(path), read_groups(path))
+    named = target.resolve() != usual
+    return ClassTask(facts, hand_ins, path, target, named, target, groups=groups)

@@ -6,24 +6,93 @@ process (`grader_pool.py`), so that no hand-in can hold up the class.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from typing import Protocol
 
-from autograder.grading.class_reading import batch_size, why_lost
+from autograder.grading.class_task import HandIn
+from autograder.grading.digest import input_seed, shared_seed
 from autograder.grading.grader_pool import Cause, GraderPool, Loss
-from autograder.grading.input_seed import input_seed, shared_seed
-from autograder.grading.journal import Journal, judging_key
+from autograder.grading.journal import Journal, judging_key, kept
 from autograder.grading.unjudged import JudgedStep, infrastructure, unfinished
-from autograder.grading.verdict_keeping import kept
-from autograder.grading.watched_process import Bounds, WorkProgress
+from autograder.grading.watched_process import Bounds, WorkProgress, one_by_one
 from autograder.model.exercise import Exercise
-from autograder.model.lazy_sequence import LazySequence
-from autograder.model.verdict import Finding, Outcome, Verdict
-from autograder.submission.reading import Submission
+from autograder.model.marking import MarkingRules
+from autograder.model.symbols import our_fault
+from autograder.model.value_file import LazySequence, StoredSequence, ValueFile
+from autograder.model.verdict import Finding, Outcome, Verdict, VerdictOutlines
+from autograder.submission.reading import Submission, read_one_of, unreadable
+
+# Read a whole class, in watched grader processes: what cannot be read costs only its owner.
+
+LARGEST_BATCH = 8
+BATCHES_PER_PROCESS = 4
+READING = Bounds(seconds=30.0, wall_seconds=120.0, megabytes=1024)
+
+
+def read_class(
+    pool: GraderPool,
+    exercise: Exercise,
+    hand_ins: Sequence[HandIn],
+    *,
+    bounds: Bounds = READING,
+    file: ValueFile | None = None,
+) -> Sequence[Submission]:
+    """Read what every student handed in, in their order; what cannot be read is `rejected`.
+
+    So is what a fault of ours kept from being read, as such.
+
+    With a `file`, what was read is kept there, and not in memory: what is judged later is what was
+    read now, whatever becomes of the hand-in.
+    """
+    in_memory: dict[int, Submission] = {}
+    stored = StoredSequence[Submission](file, len(hand_ins)) if file else None
+    read = in_memory if stored is None else stored
+
+    def lost(place: int, loss: Loss) -> None:
+        read[place] = _not_read(exercise, hand_ins[place], loss)
+
+    pool.run(
+        partial(one_by_one, partial(_read, exercise)),
+        hand_ins,
+        bounds,
+        result=read.__setitem__,
+        lost=lost,
+        batch=batch_size(len(hand_ins), pool.processes),
+    )
+    return tuple(in_memory[place] for place in range(len(hand_ins))) if stored is None else stored
+
+
+def _read(exercise: Exercise, hand_in: HandIn) -> Submission:
+    """Read what one student handed in, in a grader process."""
+    submission = read_one_of(hand_in.paths, exercise, hand_in.student, hand_in.root)
+    _ = submission.code_hash  # computed here, once: it goes wherever the submission goes
+    return submission
+
+
+def _not_read(exercise: Exercise, hand_in: HandIn, loss: Loss) -> Submission:
+    why = why_lost(loss)
+    found = unreadable(hand_in.paths, exercise, hand_in.student, why, root=hand_in.root)
+    return replace(found, rejected=our_fault((why,))) if loss.cause.ours else found
+
+
+def why_lost(loss: Loss) -> str:
+    """Return why the work on a hand-in has no result, in words."""
+    if loss.cause in (Cause.TIME, Cause.MEMORY):
+        return f"the grader had used {loss.detail} on it"
+    if loss.cause is Cause.DELAY:
+        return f"the grader was not done with it after {loss.detail}"
+    return f"the grader's own process ended while working on it ({loss.detail})"
+
+
+def batch_size(items: int, processes: int) -> int:
+    """Return how many hand-ins a grader process is given at a time."""
+    return max(1, min(-(-items // (processes * BATCHES_PER_PROCESS)), LARGEST_BATCH))
+
 
 # Copying a hand-in into a notebook or a page.
 HANDLING = Bounds(seconds=30.0, wall_seconds=120.0, megabytes=1024)
@@ -240,3 +309,62 @@ def _equal(
         key = shared_seed(secret, exercise, seed), judging_key(submission, "", False)
         groups.setdefault(key, []).append(_StudentPlace(submission.student, place))
     return [groups[key] for key in sorted(groups, key=itemgetter(0))]
+
+
+# A class that is read and judged, of which only outlines are in memory.
+
+
+@dataclass(frozen=True)
+class JudgedClass:
+    """What was handed in and the verdicts on it, in the same order.
+
+    Submissions and whole verdicts are read anew whenever one is asked for: go through them one by
+    one. What is about all of the class needs only the outlines.
+    """
+
+    submissions: Sequence[Submission]
+    verdicts: Sequence[Verdict]
+    outlines: Sequence[Verdict]
+
+    @classmethod
+    def in_memory(
+        cls, submissions: Sequence[Submission], verdicts: Sequence[Verdict]
+    ) -> JudgedClass:
+        """Return a class that is small enough to be held as it is."""
+        return cls(submissions, verdicts, verdicts)
+
+
+class IncomingVerdicts:
+    """The verdicts on `submissions` as they come in, marked by `rules` and put into a file."""
+
+    def __init__(
+        self, submissions: Sequence[Submission], rules: MarkingRules, file: ValueFile
+    ) -> None:
+        self._submissions, self._rules = submissions, rules
+        self._places = {each.student: place for place, each in enumerate(submissions)}
+        self._verdicts = StoredSequence[Verdict](file, len(submissions))
+        self._outlines: list[Verdict | None] = [None] * len(submissions)
+        self._outline_of = VerdictOutlines().of
+
+    def add(self, verdict: Verdict) -> Verdict:
+        """Put a verdict away; return its outline."""
+        marked = self._rules.marked(verdict)
+        place = self._places[verdict.student]
+        self._verdicts[place] = marked
+        outline = self._outlines[place] = self._outline_of(marked)
+        return outline
+
+    @property
+    def outlines(self) -> Iterator[Verdict]:
+        """Those of the verdicts that are there."""
+        return (each for each in self._outlines if each)
+
+    @property
+    def missing(self) -> list[int]:
+        """The places of the submissions without a verdict."""
+        return [place for place, each in enumerate(self._outlines) if each is None]
+
+    def whole_class(self) -> JudgedClass:
+        """Return the class, once no verdict is missing."""
+        assert not self.missing
+        return JudgedClass(self._submissions, self._verdicts, tuple(self.outlines))

@@ -10,25 +10,212 @@ SQLite file, written by the process that judged.
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import os
+import re
 import sqlite3
+import time
+import types
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
 
 from autograder.errors import KitError
-from autograder.grading.journal_writer import (
-    SECONDS_TO_WAIT,
-    JournalWriter,
-    connected,
-    faults_of,
-)
-from autograder.grading.kept_verdict import is_sound
-from autograder.model.exercise import Exercise
-from autograder.model.group_shared import share
-from autograder.model.verdict import Verdict
+from autograder.grading.unjudged import infrastructure
+from autograder.model.exercise import Exercise, Step
+from autograder.model.files import share
+from autograder.model.verdict import NOT_JUDGED, Outcome, StepVerdict, Verdict
 from autograder.submission.reading import Submission, hash_of
+
+# Writing into the journal: many verdicts through one connection, each a transaction of its own.
+
+SECONDS_TO_WAIT = 5.0  # for another process that writes to the same journal
+TRIES, PAUSE = 3, 0.2  # seconds between two tries to write
+
+
+class JournalFault(Exception):
+    """The journal cannot be read or written; the text says why."""
+
+
+@contextmanager
+def faults_of(path: Path) -> Iterator[None]:
+    """Raise what SQLite has against the journal at `path` as `JournalFault`."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        # SQLite calls a full disk by its name only where it writes, not where it makes room.
+        full = getattr(error, "sqlite_errorname", "") == "SQLITE_IOERR_SHMSIZE"
+        why = f"{error}, since the disk is full" if full else error
+        raise JournalFault(f"the journal {path.name}: {why}") from error
+
+
+def connected(path: Path) -> sqlite3.Connection:
+    """Open the journal at `path`; raise `sqlite3.Error`."""
+    connection = sqlite3.connect(path, timeout=SECONDS_TO_WAIT)
+    try:
+        # After a loss of power, the last verdicts may be judged again. Nothing is broken.
+        connection.execute("pragma synchronous = normal")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+class JournalWriter:
+    """Keeps verdicts in the journal at `path`, which it holds open until it is closed.
+
+    No lock outlives a verdict. To open the journal takes five times as long as to write one; it is
+    opened again after a fault, and when another file lies there.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
+
+    def keep(self, key: str, verdict: Verdict) -> None:
+        """Keep `verdict` for good; raise `JournalFault` when that fails three times."""
+        row = key, verdict.to_json()
+        for last in (*[False] * (TRIES - 1), True):
+            try:
+                with faults_of(self._path), self._usable() as connection:
+                    connection.execute(
+                        "insert or replace into verdicts (key, verdict) values (?, ?)", row
+                    )
+                return
+            except JournalFault:
+                self.close()
+                if last:
+                    raise
+                time.sleep(PAUSE)
+
+    def _usable(self) -> sqlite3.Connection:
+        """Return a connection to the file that is there now."""
+        if self._connection is None or self._file != _identity(self._path):
+            self.close()
+            self._connection = connected(self._path)
+            self._file = _identity(self._path)
+        return self._connection
+
+    def close(self) -> None:
+        """Let go of the journal; what is kept after that opens it again."""
+        if self._connection:
+            self._connection.close()
+        self._connection = None
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+# Whether a verdict that was read back can be one that the kit gave; nothing is taken on trust.
+#
+# Anybody who may write to the folder of results may write to its journal. Anything odd is judged
+# again, which costs seconds; what is believed goes into a gradebook.
+
+_DIGEST = re.compile("[0-9a-f]{8}")
+
+
+def is_sound(verdict: Verdict, exercise: Exercise) -> bool:
+    """Whether `verdict` fits `exercise` as it is now, and agrees with itself.
+
+    Every value has the type that its field declares, and numbers are finite; the steps are the
+    exercise's, in its order, with its titles and points; a step has all of its points when all of
+    its checks passed or a right layer does its work, else none; the chain breaks nowhere or at one
+    of the steps.
+    """
+    if not _has_type(verdict, Verdict) or len(verdict.steps) != len(exercise.steps):
+        return False
+    names = [step.name for step in exercise.steps]
+    chain = verdict.chain
+    return (
+        verdict.exercise == exercise.name
+        and verdict.seconds >= 0
+        and all(_fits(judged, step) for judged, step in zip(verdict.steps, exercise.steps))
+        and _layer_fits(verdict)
+        and (chain.breaks_at is None or chain.breaks_at in names)
+        and (chain.outcome is not Outcome.PASSED or chain.breaks_at is None)
+    )
+
+
+def _fits(judged: StepVerdict, step: Step) -> bool:
+    """Whether a step is judged under its own name, for what it is worth."""
+    made = StepVerdict.of(step, judged.checks, judged.leaning, judged.by_layer)
+    return (
+        bool(judged.checks)
+        and all((check.finding is None) == check.passes for check in judged.checks)
+        and judged.outcome not in NOT_JUDGED
+        and judged == dataclasses.replace(made, answer=judged.answer)
+        and (not judged.answer or (not made.passes and bool(_DIGEST.fullmatch(judged.answer))))
+        and (not judged.by_layer or judged.outcome is Outcome.NOT_WRITTEN)
+    )
+
+
+def _layer_fits(verdict: Verdict) -> bool:
+    """Whether the layer ended as its own step did; only the student's own earns other steps."""
+    layer = verdict.chain.layer
+    if layer is None:
+        return not any(step.by_layer for step in verdict.steps)
+    own = [step for step in verdict.steps if step.name == layer.name]
+    if len(own) != 1 or own[0].outcome is not layer.outcome:
+        return False
+    written = not own[0].leaning and not own[0].by_layer
+    return written or not any(step.by_layer for step in verdict.steps)
+
+
+def _has_type(value: object, declared: Any) -> bool:
+    """Whether `value` is what a field of a verdict declares, all the way down."""
+    return _test_of(declared)(value)
+
+
+@cache
+def _test_of(declared: Any) -> Callable[[object], bool]:
+    """Return what tells values of a declared type; it is made once, not for each value."""
+    kinds = get_args(declared)
+    if get_origin(declared) is types.UnionType:
+        tests = tuple(map(_test_of, kinds))
+        return lambda value: any(test(value) for test in tests)
+    if get_origin(declared) is tuple:
+        return _sequence_test(kinds)
+    if declared is float:
+        return lambda value: type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
+    if not dataclasses.is_dataclass(declared):
+        return lambda value: type(value) is declared  # True is no number here
+
+    def is_whole(value: object) -> bool:
+        if type(value) is not declared:
+            return False
+        return all(test(getattr(value, name)) for name, test in _field_tests(declared))
+
+    return is_whole
+
+
+@cache
+def _field_tests(declared: type) -> tuple[tuple[str, Callable[[object], bool]], ...]:
+    # Only when there is such a value: a finding may rest on another finding.
+    return tuple((name, _test_of(kind)) for name, kind in get_type_hints(declared).items())
+
+
+def _sequence_test(kinds: tuple[Any, ...]) -> Callable[[object], bool]:
+    if kinds[-1] is Ellipsis:
+        test = _test_of(kinds[0])
+        return lambda value: isinstance(value, tuple) and all(map(test, value))
+    tests = tuple(map(_test_of, kinds))
+
+    def fits(value: object) -> bool:
+        alike = isinstance(value, tuple) and len(value) == len(tests)
+        return alike and all(test(each) for test, each in zip(tests, value))  # type: ignore[call-overload]
+
+    return fits
+
 
 JOURNAL = "journal.sqlite"
 VERSION = 1
@@ -230,3 +417,27 @@ def _sound(text: bytes | None, key: str, student: str, exercise: Exercise) -> Ve
         return None
     head = _judged(verdict.exercise, verdict.code_hash, verdict.exercise_hash)
     return verdict if key.startswith(head) and is_sound(verdict, exercise) else None
+
+
+# A verdict counts once the journal holds it; one that cannot be kept is a fault of ours.
+
+
+def kept(
+    journal: Journal | JournalWriter | None,
+    key: str,
+    verdict: Verdict,
+    exercise: Exercise,
+    submission: Submission,
+) -> Verdict:
+    """Keep the `verdict` on `submission` under `key`; return the one that counts.
+
+    A verdict that is no judgement is not kept. One that the journal cannot take is returned as
+    an infrastructure verdict, so that nothing counts that a later run would not find.
+    """
+    if journal is None or verdict.infrastructure or submission.rejected:
+        return verdict
+    try:
+        journal.keep(key, verdict)
+    except JournalFault as fault:
+        return infrastructure(exercise, submission, str(fault))
+    return verdict

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 
 from autograder.grading.class_task import ClassTask, GradingOptions
+from autograder.grading.grader_pool import GraderPool
 from autograder.grading.watched_process import WorkProgress
 from autograder.model.exercise import Exercise, read_exercise
 
@@ -25,7 +27,7 @@ class SandboxStart:
 
     def prepare(self) -> None:
         """Begin the sandbox, and import here what judging needs while the library loads there."""
-        from autograder.grading.own_sandbox import begun_sandbox
+        from autograder.grading.batch import begun_sandbox
 
         exercise = read_exercise(self.folder)
         begun_sandbox(exercise, self.allow_process, self.graded)
@@ -34,7 +36,7 @@ class SandboxStart:
 
     def __call__(self, items: Sequence[None], progress: WorkProgress) -> None:
         """Do it; raise `KitError` when the sandbox falls short of the demand."""
-        from autograder.grading.own_sandbox import begun_sandbox, entered_sandbox
+        from autograder.grading.batch import begun_sandbox, entered_sandbox
 
         exercise = _with_a_library(read_exercise(self.folder))
         entered_sandbox(begun_sandbox(exercise, self.allow_process, self.graded))
@@ -57,3 +59,18 @@ def _with_a_library(exercise: Exercise) -> Exercise:
     except Exception:  # a library may raise anything
         return replace(exercise, library="numpy")
     return exercise
+
+
+# Grader processes that start while the starter still imports what it needs itself.
+
+
+def give_head_start(task: ClassTask, pool: GraderPool, options: GradingOptions) -> None:
+    """Start the grader processes that `task` needs.
+
+    Where there are no results yet, they also prepare to judge; otherwise, perhaps nobody will be.
+    """
+    if sys.platform != "linux":
+        return
+    judged_here = options.cluster is None and not task.output.exists()
+    preparation = sandbox_start(task, options).prepare if judged_here else None
+    pool.begin(len(task.hand_ins), preparation)

@@ -8,27 +8,127 @@ time and the clock, and the kernel limits its memory; neither depends on the cod
 from __future__ import annotations
 
 import contextlib
+import io
 import multiprocessing
 import os
 import pickle
 import select
 import signal
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
+from multiprocessing import reduction
 from multiprocessing.connection import Connection
+from struct import Struct
 from typing import Any
 
 from autograder.errors import KitError
-from autograder.grading.cores import keep_to
-from autograder.grading.noted_parts import NotedParts
 from autograder.grading.rare_collection import collect_rarely
 from autograder.model.import_path import safe_for_a_new_process
 from autograder.model.machine_fault import fault_of
 from autograder.model.parent_process import end_with_parent
 from autograder.protocol.clock import processor_seconds
 from autograder.sandbox.access import remove_canaries
+
+# What a grader process has of a result that is not complete yet, in memory that its starter
+# reads.
+#
+# Nearly every result is completed, and then its parts are in it. So nobody is told of a part:
+# only when the process has ended without the result, its starter looks at what was noted.
+
+MOST_BYTES = 16_000_000  # of one item, as of a verdict in the journal; later parts are left out
+_HEAD = Struct("=qq")  # which item it is, and where its last part ends
+
+
+class NotedParts:
+    """The parts of the item that is worked on, in a file without a name.
+
+    One process writes, and the one that made the file reads when the writer has ended. So nothing
+    is read while it is written; what a writer had not finished is not there.
+    """
+
+    def __init__(self, descriptor: int | None = None) -> None:
+        self._file = _new_file() if descriptor is None else descriptor
+        self._number, self._end = 0, _HEAD.size
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Go to a process that is being started, with the open file."""
+        return _received, (reduction.DupFd(self._file),)
+
+    def begin(self, number: int) -> None:
+        """Forget what was noted: from now on it is about item `number`."""
+        self._number, self._end = number, _HEAD.size
+        self._write_head()
+
+    def add(self, part: Any) -> None:
+        """Note a part of that item, whatever becomes of this process."""
+        content = pickle.dumps(part, pickle.HIGHEST_PROTOCOL)
+        if self._end + len(content) > MOST_BYTES:
+            return
+        if os.pwrite(self._file, content, self._end) != len(content):
+            raise MemoryError("no memory is left for a part of a result")
+        self._end += len(content)
+        self._write_head()
+
+    def of(self, number: int) -> tuple[Any, ...]:
+        """Return what was noted about item `number`; nothing if it was about another one."""
+        head = os.pread(self._file, _HEAD.size, 0)
+        about, end = _HEAD.unpack(head) if head else (number, _HEAD.size)
+        if about != number:
+            return ()
+        return tuple(_read(os.pread(self._file, end - _HEAD.size, _HEAD.size)))
+
+    def close(self) -> None:
+        """Give the memory back; a second time, nothing is done."""
+        if self._file >= 0:
+            os.close(self._file)
+        self._file = -1
+
+    def _write_head(self) -> None:
+        os.pwrite(self._file, _HEAD.pack(self._number, self._end), 0)
+
+
+def _new_file() -> int:
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("parts")
+    with tempfile.TemporaryFile() as file:
+        return os.dup(file.fileno())
+
+
+def _received(descriptor: Any) -> NotedParts:
+    file: int = descriptor.detach()
+    os.set_inheritable(file, False)  # as it came: nothing that this process starts has a use for it
+    return NotedParts(file)
+
+
+def _read(content: bytes) -> Iterator[Any]:
+    stream = io.BytesIO(content)
+    while stream.tell() < len(content):
+        yield pickle.load(stream)
+
+
+# The processor cores that grader processes share, or have for themselves.
+#
+# A grader process and its worker take turns: one asks, the other answers. On one core, the next
+# one goes on at once, with what is still in the core's cache; to wake another core takes longer.
+
+
+def usable_cores() -> tuple[int, ...]:
+    """Return the numbers of the cores that this process may run on, at least one."""
+    if hasattr(os, "sched_getaffinity"):
+        return tuple(sorted(os.sched_getaffinity(0)))
+    return tuple(range(os.cpu_count() or 1))
+
+
+def keep_to(core: int) -> None:
+    """Have this process run on one core only, and all that it will start, where a system can."""
+    if hasattr(os, "sched_setaffinity"):
+        with suppress(OSError):  # the core has been taken away: any other does, a little slower
+            os.sched_setaffinity(0, {core})
+
 
 MEGABYTE = 1 << 20
 

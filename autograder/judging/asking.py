@@ -8,20 +8,153 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from autograder.judging.answer_pair import AnswerForm
+import numpy as np
+
+from autograder.judging.compare import compare, sizes_of
 from autograder.judging.conditions import STANDING, beside_long_axes, explained
-from autograder.judging.diagnosis import same, told_by_cause
-from autograder.judging.distribution import Distributed
-from autograder.judging.examples import Example
+from autograder.judging.diagnosis import PAIR, described_together, same, told_by_cause, worded
+from autograder.judging.distribution import Distributed, with_seed
+from autograder.judging.examples import AnswerForm, Example
 from autograder.judging.expectation import Agrees, Expectation, Refused, judge
-from autograder.judging.first_nan import with_first_nan
 from autograder.judging.layers import LinearLayers, with_shared_layers
-from autograder.judging.reconciliation import PassedQuestion, reconciled
-from autograder.judging.shared_numbers import with_seed
 from autograder.model.exercise import Step
-from autograder.model.request import Reply, Request, Respondent
-from autograder.model.verdict import CheckVerdict, Finding, Outcome, StepVerdict
+from autograder.model.request import Failed, Reply, Request, Respondent, Returned
+from autograder.model.verdict import CheckVerdict, Finding, Measure, Outcome, StepVerdict
 from autograder.protocol.arrays import seed
+from autograder.protocol.wire import arrays_in
+
+# Which line of the code makes the first NaN, seen by running it once more.
+
+_WHY = {
+    "sqrt": "The root of a negative number is NaN.",
+    "log": "The logarithm of a negative number is NaN.",
+    "subtract": "An infinite number less another one is NaN.",
+    "divide": "0 divided by 0 is NaN, and so is infinity by infinity.",
+    "multiply": "0 times infinity is NaN.",
+}
+
+
+def with_first_nan(
+    finding: Finding, request: Request, reply: Reply, respondent: Respondent
+) -> Finding:
+    """Return a finding on a result with NaN that has no name, told by the line that makes it.
+
+    Only NumPy says which line that is.
+    """
+    if finding.misconception or not isinstance(reply, Returned) or not _holds_nan(reply):
+        return finding
+    with np.errstate(invalid="raise"):
+        stopped = respondent.ask(request)
+    exception = stopped.exception if isinstance(stopped, Failed) else None
+    if exception is None or exception.type_name != "FloatingPointError" or not exception.line:
+        return finding
+    why = next((words for name, words in _WHY.items() if name in exception.message), "")
+    fact = f"{finding.fact} Line {exception.line}, `{exception.code}`, makes the first one."
+    told = told_by_cause(finding, fact, why)
+    return replace(told, details=finding.details)
+
+
+def _holds_nan(reply: Returned) -> bool:
+    return any(np.isnan(each).any() for each in arrays_in(reply.value) if each.dtype.kind == "f")
+
+
+# The findings of one step put together: one name for all of them, or what is true of them.
+
+
+@dataclass(frozen=True)
+class PassedQuestion:
+    """A question that was answered as expected."""
+
+    request: Request
+    expectation: Expectation
+
+    @property
+    def measure(self) -> Measure | None:
+        """The factor of a right result, which is 1, and the sizes where that was seen."""
+        if not isinstance(self.expectation, Agrees) or self.request.read:
+            return None
+        expected, form = self.expectation.expected, self.expectation.form
+        return Measure(1.0, sizes_of(expected, form, self.request))
+
+    def is_answered_by(self, reply: Returned) -> bool:
+        """Say whether a reply, be it to another question of the step, is the answer to this."""
+        wanted = self.expectation
+        if not isinstance(wanted, Agrees) or self.request.read or self.request.method:
+            return False
+        return compare(reply.value, wanted.expected, wanted.form) is None
+
+
+def reconciled(
+    findings: Sequence[Finding | None],
+    passed: Sequence[PassedQuestion] = (),
+    ruled_out: Callable[[str], bool] = lambda name: False,
+) -> tuple[Finding | None, ...]:
+    """Name the one mistake that explains all findings of a step, or describe what is wrong.
+
+    Two mistakes may give the same result on the inputs of one check and not on another's.
+    `passed` are the questions of the step that were answered right, and `ruled_out` says of a
+    mistake, by name, that it would have failed one of them.
+    """
+    chosen = _one_name(findings, ruled_out)
+    if chosen is None:  # NaN may be of a second mistake, and say nothing of the first
+        lost = [each for each in findings if each and each.evidence and each.evidence.has_nan]
+        others = [each for each in findings if each not in lost]
+        first, second = (_one_name(each, ruled_out) for each in (others, lost))
+        chosen = f"{first}{PAIR}{second}" if first and second else first
+    settled = [_settled(finding, chosen) for finding in findings]
+    return tuple(_described(settled, passed))
+
+
+def _one_name(findings: Sequence[Finding | None], ruled_out: Callable[[str], bool]) -> str | None:
+    """Return the mistake that explains all these findings and is not ruled out, if there is one."""
+    # What ended without a result matches many mistakes and is not named by them.
+    named = [finding for finding in findings if finding and finding.misconception]
+    matched = [name for finding in named for name, _ in finding.matches]
+    # Which gives the very result in most checks, rather than one that only ends alike.
+    likely = sorted(dict.fromkeys(matched), key=matched.count, reverse=True)
+    explaining = (name for name in likely if all(_explains(name, each) for each in findings))
+    return next((name for name in explaining if not ruled_out(name)), None)
+
+
+def _parts(name: str) -> tuple[str, ...]:
+    """Return the names that explain what `name` does: itself, and each of a pair."""
+    return (name, *name.split(PAIR)) if PAIR in name else (name,)
+
+
+def _explains(name: str, finding: Finding | None) -> bool:
+    if finding is None or finding.evidence is None or finding.evidence.allowed is None:
+        return True
+    return any(part in finding.evidence.allowed for part in _parts(name))
+
+
+def _settled(finding: Finding | None, chosen: str | None) -> Finding | None:
+    """Return a finding in the words of the chosen mistake, or bare and with its evidence."""
+    if finding is None or finding.evidence is None:
+        return finding and replace(finding, matches=())
+    words = dict(finding.matches)
+    name = next((part for part in _parts(chosen or "") if part in words), None)
+    if name is None:
+        return replace(finding.evidence.bare, matches=(), evidence=finding.evidence)
+    return worded(finding.evidence.bare, name, words[name])
+
+
+def _described(
+    findings: Sequence[Finding | None], passed: Sequence[PassedQuestion]
+) -> list[Finding | None]:
+    """Describe the findings that are left without a name, all in the same way if one fits all."""
+    told = [finding and replace(finding, evidence=None) for finding in findings]
+    places, bare, claims = [], [], []
+    for place, finding in enumerate(findings):
+        if finding and finding.evidence and finding.evidence.claims:
+            places.append(place)
+            bare.append(replace(finding, evidence=None))
+            claims.append(finding.evidence.claims())
+    measures = [question.measure for question in passed] if bare else []
+    together = described_together(bare, claims, [measure for measure in measures if measure])
+    for place, finding in zip(places, together):
+        told[place] = finding
+    return told
+
 
 UNSTEADY = (
     "Asked the same twice, your code gives two different results.",

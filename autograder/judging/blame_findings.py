@@ -10,9 +10,9 @@ from itertools import combinations
 
 import numpy as np
 
+from autograder.judging.compare import apart
 from autograder.judging.diagnosis import PLACE, place_in, place_inside
 from autograder.judging.layer_calls import LayerCall
-from autograder.judging.precision import apart
 from autograder.judging.value_words import type_words
 from autograder.model.request import Reply, Request, Returned
 from autograder.model.symbols import UNWRITTEN

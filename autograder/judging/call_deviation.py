@@ -5,16 +5,17 @@ Calls are matched by what they are given, in any order. What is left over is pai
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import permutations
 
 import numpy as np
 
 from autograder.judging.blame_findings import small_error
-from autograder.judging.compare import FLOOR, agree
+from autograder.judging.compare import FLOOR, agree, whole_number
+from autograder.judging.examples import Example
 from autograder.judging.layer_calls import LayerCall
-from autograder.judging.single_number import whole_number
 from autograder.protocol.wire import Linear, Value
 
 _MOST_ARGUMENTS = 4  # whose orders are tried
@@ -230,3 +231,119 @@ def _same_numbers(given: np.ndarray, wanted: np.ndarray) -> bool:
     # What is judged for real is the layer's result; here two arrays are only told apart.
     first, second = given.astype(np.float64), wanted.astype(np.float64)
     return bool(agree(np.maximum(first, FLOOR), np.maximum(second, FLOOR), "float32").all())
+
+
+# How an array that a step is given differs from the expected one of the same shape.
+
+
+def array_words(given: np.ndarray, wanted: np.ndarray) -> str:
+    """Say what a call gets in place of an array, as in: it gets twice what is expected."""
+    if given.ndim > 1 and alike(given.swapaxes(-2, -1), wanted):
+        return "what is expected with its last two axes exchanged"
+    is_mask = ((wanted == 0) | (wanted == 1)).all()
+    if is_mask and alike(given, 1 - wanted.astype(np.float64)):
+        return "what is expected the wrong way round, with 1 for 0 and 0 for 1"
+    times = factor(given, wanted)
+    if times:
+        return f"{times:.4g} times what is expected"
+    coarse = given.dtype.kind == wanted.dtype.kind == "f" and given.dtype != wanted.dtype
+    if coarse and np.allclose(given, wanted, rtol=1e-2, atol=1e-2):
+        return f"what is expected, rounded to {given.dtype.name}"
+    return _weakly_hidden(given, wanted) or "other numbers than expected"
+
+
+def factor(given: np.ndarray, wanted: np.ndarray) -> float:
+    """Return the one number that turns the expected array into another, 0 if there is none.
+
+    Hidden scores stay hidden.
+    """
+    seen = wanted > FLOOR
+    if not {given.dtype.kind, wanted.dtype.kind} <= set("f") or not wanted[seen].any():
+        return 0.0
+    part, whole = given[seen], wanted[seen]
+    place = np.argmax(np.abs(whole))
+    with np.errstate(all="ignore"):
+        times = float(part[place] / whole[place])
+    same = np.isfinite(times) and bool((given[~seen] <= FLOOR).all())
+    return times if same and np.isfinite(whole).all() and alike(part, times * whole) else 0.0
+
+
+def _weakly_hidden(given: np.ndarray, wanted: np.ndarray) -> str:
+    """Say which number stands for hidden scores, where all others are right."""
+    hidden = wanted <= FLOOR
+    numbers = np.unique(given[hidden])
+    if len(numbers) != 1 or numbers[0] <= FLOOR or not np.isfinite(numbers[0]):
+        return ""
+    if not alike(given[~hidden], wanted[~hidden]):
+        return ""
+    return (
+        f"{numbers[0]:.4g} for the hidden scores, of which the softmax still makes a share; the "
+        "others are right"
+    )
+
+
+# Where a value in a learner's layer comes from: what the right layer has that is equal to it.
+
+
+@dataclass(frozen=True)
+class ValueOrigin:
+    """Names values by where the right layer has them, when it is asked this example.
+
+    `examples` are those of the whole exercise, which know what the results of a step are called.
+    """
+
+    example: Example
+    examples: Sequence[Example]
+
+    def name(self, value: Value) -> str:
+        """Name an array by where it comes from in the right layer, "" if it is not there."""
+        return next((name for name, known in self._arrays if alike(value, known)), "")
+
+    def layer(self, wanted: Linear) -> str:
+        """Name the attribute that is a linear layer, "" if there is none."""
+        weights = self.example.request.attributes.items()
+        found = (name for name, each in weights if alike(each, wanted.weight))
+        return next((f"`self.{name.removesuffix('.weight')}`" for name in found), "")
+
+    def results_of(self, step: str) -> tuple[str, ...]:
+        """Return what the results of a step are called."""
+        found = (each for each in self.examples if each.step == step)
+        return next((each.expectation.form.names for each in found), ("result",))
+
+    def maker(self, value: Value) -> LayerCall | None:
+        """Return the right call that gives a value."""
+        return next((call for call in self.example.calls if gives(call, value)), None)
+
+    @cached_property
+    def _arrays(self) -> list[tuple[str, Value]]:
+        return list(self._sources())
+
+    def _sources(self) -> Iterator[tuple[str, Value]]:
+        request = self.example.request
+        yield from ((f"the input of `{request.method}`", each) for each in request.method_arguments)
+        yield from ((f"`self.{name}`", each) for name, each in request.attributes.items())
+        for call in self.example.calls:
+            names = self.results_of(call.step)
+            if len(names) == 1:
+                yield f"what `{call.step}` gives{self.of_what(call)}", call.result
+            elif isinstance(call.result, tuple):
+                for name, result in zip(names, call.result):
+                    yield f"the `{name}` of `{call.step}`", result
+
+    def of_what(self, call: LayerCall) -> str:
+        """Tell the calls of one step apart by the names of their first arguments."""
+        steps = [each.step for each in self.example.calls]
+        if steps.count(call.step) < 2 or not call.arguments:
+            return ""
+        for other in self.example.calls:
+            names = self.results_of(other.step)
+            if isinstance(other.result, tuple) and len(names) == len(other.result):
+                for name, result in zip(names, other.result):
+                    if alike(call.arguments[0], result):
+                        return f" for the `{name}`"
+        return ""
+
+
+def gives(call: LayerCall, value: Value) -> bool:
+    """Say whether an array is one of the results of a call."""
+    return any(isinstance(each, np.ndarray) and alike(value, each) for each in call.results)

@@ -12,26 +12,168 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from autograder.judging.call_words import layer_made
-from autograder.judging.precision import (
-    DIGITS,
-    LOWER,
-    asked_precision,
-    is_lower,
-    rounded_to,
-    tolerance,
-)
-from autograder.judging.single_number import EXACT, scalar, whole_number
+from autograder.judging.library_words import layer_made
 from autograder.judging.tokens import Tokens
 from autograder.judging.value_words import (
+    axis_words,
     first_place,
     place_words,
     shape_words,
     type_words,
     with_article,
 )
+from autograder.model.request import Request
 from autograder.model.verdict import Finding, Outcome
-from autograder.protocol.wire import Opaque, Value
+from autograder.protocol.wire import Opaque, Value, arrays_in
+
+# Which precision was asked for, which one came back, and how near is near enough.
+#
+# What is asked for is the dtype of the inputs, which is also that of the reference's result,
+# unless a check names another. The dtype that comes back widens the tolerance by one step at
+# most: float64 in allows float32 back, and nothing less.
+
+# Relative and absolute tolerance by the dtype that was asked for. Known mistakes move results
+# by 100 times those of float32 and float64. In half precision, large scores lose their last digits
+# before the softmax, so two right layers may differ by this much once in a million draws.
+TOLERANCES = {
+    "bfloat16": (5e-2, 2e-1),
+    "float16": (2e-2, 4e-2),
+    "float32": (1e-4, 1e-5),
+    "float64": (1e-5, 1e-6),
+}
+# The precisions lower than any that an exercise asks for by default, and what students call them.
+LOWER = {"float16": "float16 (half precision)", "bfloat16": "bfloat16"}
+# How many decimal digits they keep, and how far rounding to them moves a number.
+DIGITS = {"float16": 3, "bfloat16": 2}
+_ROUNDING = {"float16": 2.0**-11, "bfloat16": 2.0**-8}
+# NumPy makes up the name of a dtype each time that it is asked for it.
+_NAMES = {np.dtype(name).char: name for name in ("float16", "float32", "float64")}
+# A result is rounded a few times on its way; being off by more than this is an error.
+_ROUNDINGS = 8
+_NEAR = 1e-3  # of the largest number
+_MOST_DECIMALS = 4  # that somebody rounds to
+
+
+def asked_precision(expected: np.ndarray, precision: str = "") -> str:
+    """Return the name of the dtype that was asked for: `precision`, else the expected array's."""
+    return precision or _NAMES.get(expected.dtype.char) or expected.dtype.name
+
+
+def tolerance(
+    returned: np.ndarray, expected: np.ndarray, precision: str = ""
+) -> tuple[float, float]:
+    """Return the (relative, absolute) tolerance for a result of what was asked.
+
+    A result in float32, or less, where float64 was asked is judged as float32.
+    """
+    asked = asked_precision(expected, precision)
+    if asked == "float64" and returned.dtype.kind == "f" and returned.dtype.itemsize < 8:
+        asked = "float32"
+    return TOLERANCES.get(asked, TOLERANCES["float64"])
+
+
+def is_lower(array: np.ndarray, asked: str) -> bool:
+    """Say whether an array's own dtype has less precision than `asked` allows."""
+    return asked not in LOWER and array.dtype.name in LOWER
+
+
+def rounded_to(returned: np.ndarray, expected: np.ndarray, precision: str = "") -> str:
+    """Name the lower precision that alone explains a difference, or return "".
+
+    returned, expected: the numbers that differ, of one shape. Each must be a number of that
+    precision, whatever dtype holds it (bfloat16 crosses the wire as float32). It must also be as
+    near to the expected one as a few roundings leave it.
+    """
+    finite = np.isfinite(returned).all() and np.isfinite(expected).all()
+    if asked_precision(expected, precision) in LOWER or not finite or not returned.size:
+        return ""
+    with np.errstate(all="ignore"):
+        off = np.abs(returned.astype(np.float64) - expected).max()
+        size = np.abs(expected).max()
+    # Most numbers that bfloat16 holds fit into float16 too; an array's own dtype leaves no doubt.
+    own = returned.dtype.name
+    for name in (own,) if own in LOWER else ("bfloat16", "float16"):
+        if off <= _ROUNDINGS * _ROUNDING[name] * size and _is_of(returned, name):
+            return name
+    return ""
+
+
+def _is_of(array: np.ndarray, name: str) -> bool:
+    """Say whether a precision holds every number of a finite array exactly."""
+    with np.errstate(all="ignore"):
+        single = array.astype(np.float32)
+        if name == "float16":
+            return bool((array.astype(np.float16) == array).all())
+        # bfloat16 is float32 without the lower half of its bits.
+        return bool((single == array).all() and not (single.view(np.uint32) & 0xFFFF).any())
+
+
+def decimals_of(array: np.ndarray) -> int | None:
+    """Return to how many decimals all numbers of an array are rounded, None if they have more."""
+    eps = np.finfo(array.dtype).eps if array.dtype.kind == "f" else 0.0
+    numbers = np.asarray(array, np.float64)
+    if not np.isfinite(numbers).all():
+        return None
+    for digits in range(_MOST_DECIMALS + 1):
+        units = numbers * 10**digits  # of the last decimal
+        close = np.minimum(4 * eps * np.maximum(np.abs(units), 1), 1e-2)
+        if (np.abs(units - np.rint(units)) <= close).all():
+            return digits
+    return None
+
+
+def decimals_words(digits: int) -> str:
+    """Say what numbers are that are rounded to so many decimals."""
+    return {0: "whole numbers", 1: "1 decimal"}.get(digits, f"{digits} decimals")
+
+
+def few_decimals_words(digits: int) -> str:
+    """Say of numbers that they have no more decimals."""
+    return f"have no more than {decimals_words(digits)}" if digits else "are whole numbers"
+
+
+def apart(given: Value, expected: Value) -> tuple[float, float]:
+    """Return the largest number that is expected, and the largest difference from what is given."""
+    pairs = [
+        (own, right)
+        for own, right in zip(arrays_in(given), arrays_in(expected), strict=False)
+        if own.shape == right.shape and own.size and own.dtype.kind == right.dtype.kind == "f"
+    ]
+    with np.errstate(all="ignore"):
+        largest = max((float(np.abs(right).max()) for _, right in pairs), default=0.0)
+        difference = max((float(np.abs(own - right).max()) for own, right in pairs), default=0.0)
+    return largest, difference
+
+
+def is_near(given: Value, expected: Value) -> bool:
+    """Say whether numbers are off by so little that a small error may have grown to that."""
+    largest, difference = apart(given, expected)
+    return 0 < difference <= _NEAR * largest
+
+
+# One number, however it is held: by itself, or by an array without axes, as `np.prod` gives it.
+
+# Numbers of these types have to be the expected ones, to the digit.
+EXACT = (int, bool)
+
+
+def whole_number(value: Value) -> Value:
+    """Return the number in an array without axes that holds a whole number or a truth value.
+
+    Every other value comes back as it is.
+    """
+    whole = isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "biu"
+    return value.item() if whole else value
+
+
+def scalar(value: Value) -> Value:
+    """Return a number as an array without axes, for where such an array of floats is expected.
+
+    Every other value comes back as it is.
+    """
+    number = whole_number(value)
+    return np.asarray(float(number)) if type(number) in (int, float) else value
+
 
 # Scores at or below this are forbidden: their share after a softmax is 0 beside every score that a
 # check asks with. Those get below -1e5 (see `properties.LARGE_INPUTS`), which therefore is no mask.
@@ -374,3 +516,38 @@ def _lower_words(actual: np.ndarray, expected: np.ndarray, form: ResultSpec) -> 
         return ""
     name = actual.dtype.name
     return f" They are {LOWER[name]}, which keeps about {DIGITS[name]} digits."
+
+
+# The sizes that a question is about, by the names that a student can find.
+
+
+def sizes_of(
+    expected: Value, form: ResultSpec, request: Request | None
+) -> tuple[tuple[str, int], ...]:
+    """Return the sizes of whole numbers and axes that go in, and of the axes that come out."""
+    found: dict[str, int] = {}
+    for name, size in (*_given(request), *_axes(expected, form)):
+        found.setdefault(name, size)
+    return tuple(found.items())
+
+
+def _given(request: Request | None) -> Iterator[tuple[str, int]]:
+    """Give the arguments that are whole numbers."""
+    if request is None:
+        return
+    of = " of `__init__`" if request.method is not None else ""
+    for number, value in enumerate(request.arguments, start=1):
+        if type(value) is int:
+            yield f"argument number {number}{of}", value
+    arrays = request.method_arguments if request.method else request.arguments
+    for number, value in enumerate(arrays, start=1):
+        if isinstance(value, np.ndarray):
+            for axis, size in enumerate(value.shape):
+                yield f"the size of axis {axis} of argument number {number}", size
+
+
+def _axes(expected: Value, form: ResultSpec) -> Iterator[tuple[str, int]]:
+    for axes, array in zip(form.axes, arrays_of(expected, form)):
+        if isinstance(array, np.ndarray):
+            for axis, size in enumerate(array.shape):
+                yield f"the size of {axis_words(axis, axes, array.ndim)}", size

@@ -9,8 +9,9 @@ all findings of a step are put together (`reconciliation.py`).
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
@@ -18,14 +19,152 @@ import numpy as np
 
 from autograder.judging.claims import claims_about
 from autograder.judging.compare import ResultSpec, agree, arrays_of, coarse, compare, compare_form
-from autograder.judging.description import described
-from autograder.judging.difference import near, numbers
 from autograder.judging.explanation import is_cryptic, meaning
-from autograder.model.claim import Claim
+from autograder.judging.number_claims import near, numbers
 from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned
 from autograder.model.symbols import EXIT, LOOP, PRINT, mark, our_fault
-from autograder.model.verdict import Evidence, Finding, Outcome
+from autograder.model.verdict import Claim, Evidence, Finding, Measure, Outcome
 from autograder.protocol.wire import MESSAGE, Value
+
+# Which size a number follows from, at all sizes that were seen.
+
+_NEAR = 1e-3
+_LARGEST = 4096  # of the numbers that somebody may have written down
+
+Form = tuple[str, Callable[[int], float]]
+_FORMS: tuple[Form, ...] = (
+    ("{}", float),
+    ("the square root of {}", math.sqrt),
+    ("1 divided by {}", lambda size: 1 / size),
+    ("1 divided by the square root of {}", lambda size: 1 / math.sqrt(size)),
+    ("the square of {}", lambda size: float(size * size)),
+    ("1 divided by the square of {}", lambda size: 1 / (size * size)),
+)
+
+
+def expression(measures: Sequence[Measure]) -> str:
+    """Return the one expression that equals each number at its sizes, or "".
+
+    Where a fixed number stands for a size, the expression holds that number.
+    """
+    fits = list(dict.fromkeys(_fits(measures)))
+    if len(fits) == 1:
+        return fits[0]
+    return "" if fits else next(_fixed(measures), "")
+
+
+def _fits(measures: Sequence[Measure]) -> Iterator[str]:
+    same = all(_close(each.number, measures[0].number) for each in measures)
+    if same and (_whole(measures[0].number) or _whole(1 / measures[0].number)):
+        return  # a number that somebody may have written down, such as 2
+    seen: set[tuple[int, ...]] = set()
+    for name in _size_names(measures):
+        sizes = tuple(dict(each.sizes)[name] for each in measures)
+        if sizes in seen:
+            continue  # another name of the same sizes
+        seen.add(sizes)
+        for words, value in _FORMS:
+            if all(_close(each.number, value(size)) for each, size in zip(measures, sizes)):
+                yield words.format(name)
+
+
+def _fixed(measures: Sequence[Measure]) -> Iterator[str]:
+    """Give expressions of a size and one fixed number, seen at two sizes or more."""
+    for name in _size_names(measures):
+        sizes = [dict(each.sizes)[name] for each in measures]
+        if len(set(sizes)) < 2:
+            continue
+        for words, value in _FORMS[:4]:
+            fixed = [each.number / value(size) for each, size in zip(measures, sizes)]
+            if not all(_close(each, fixed[0]) for each in fixed):
+                continue
+            told = _told(fixed[0])
+            if told:
+                yield f"{words.format(name)}, {told}"
+
+
+def _told(number: float) -> str:
+    """Name a fixed number that somebody may have written down, or its square root."""
+    for way, each in (("times", number), ("divided by", 1 / number)):
+        if _whole(each):
+            return f"{way} {round(each)}"
+        if _whole(each * each):
+            return f"{way} the square root of {round(each * each)}"
+    return ""
+
+
+def _size_names(measures: Sequence[Measure]) -> list[str]:
+    """Return the names of the sizes that belong to every measure."""
+    others = [dict(each.sizes) for each in measures[1:]]
+    return [
+        name
+        for name, size in (measures[0].sizes if measures else ())
+        if size > 1 and all(other.get(name, 0) > 1 for other in others)
+    ]
+
+
+def _close(number: float, wanted: float) -> bool:
+    return math.isclose(number, wanted, rel_tol=_NEAR)
+
+
+def _whole(number: float) -> bool:
+    return 1.5 < number < _LARGEST and abs(number - round(number)) < _NEAR
+
+
+# Claims put into a finding: the first that is true wherever the step is wrong.
+
+FIXED = "Is a fixed number written where a size belongs?"
+
+
+def described(finding: Finding, claims: Sequence[Claim], passed: Sequence[Measure] = ()) -> Finding:
+    """Return one finding with the most specific claim about it, if there is any."""
+    return described_together([finding], [claims], passed)[0]
+
+
+def described_together(
+    findings: Sequence[Finding],
+    claims: Sequence[Sequence[Claim]],
+    passed: Sequence[Measure] = (),
+) -> list[Finding]:
+    """Return the findings of a step with the claims about them, one sequence for each finding.
+
+    A claim of a kind that is true of all of them comes first. `passed` are measures of results
+    that are right.
+    """
+    kind = _common(claims)
+    told = [
+        next((claim for claim in each if claim.kind == kind), each[0] if each else None)
+        for each in claims
+    ]
+    measures = [claim.measure for claim in told if claim and claim.measure]
+    sized = _sized(kind, measures, passed)
+    return [_worded(finding, claim, sized) for finding, claim in zip(findings, told)]
+
+
+def _common(claims: Sequence[Sequence[Claim]]) -> str | None:
+    for claim in claims[0] if claims else ():
+        if all(any(other.kind == claim.kind for other in each) for each in claims):
+            return claim.kind
+    return None
+
+
+def _sized(kind: str | None, measures: Sequence[Measure], passed: Sequence[Measure]) -> str:
+    """Return the expression of the sizes that all measures of a step have in common."""
+    return expression([*measures, *passed]) if kind and measures else ""
+
+
+def _worded(finding: Finding, claim: Claim | None, sized: str) -> Finding:
+    if claim is None:
+        return finding
+    if not claim.leads:
+        return replace(finding, look=claim.fact)
+    fact, look = claim.fact, claim.look or finding.look
+    if claim.measure and sized:
+        fact = f"{fact} That is {sized}."
+        look = FIXED if "," in sized else look
+    seen = f"{finding.fact} {finding.look}".strip()
+    return replace(finding, fact=fact, look=look, details=(*finding.details, seen), vague=False)
+
 
 PAIR = " and "  # between the names of two mistakes made together; no single name holds it
 

@@ -8,7 +8,10 @@ same questions with the same engine as the hidden graders.
 
 from __future__ import annotations
 
+import base64
 import json
+import math
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,18 +20,180 @@ from typing import Any
 import numpy as np
 
 from autograder.errors import KitError
-from autograder.judging.answer_pair import AnswerPair
-from autograder.judging.compare import ResultSpec
-from autograder.judging.diagnosis import Candidate
+from autograder.judging.compare import ResultSpec, arrays_of, compare_form
+from autograder.judging.diagnosis import Candidate, failure
 from autograder.judging.distribution import Distributed
-from autograder.judging.example_values import DIGITS, read_value, written_value, written_values
-from autograder.judging.expectation import Agrees, Expectation, Refused, overwritten
+from autograder.judging.expectation import (
+    Agrees,
+    Expectation,
+    Refused,
+    overwritten,
+    with_attributes,
+)
 from autograder.judging.layer_calls import LayerCall
-from autograder.judging.layers import LinearLayers
+from autograder.judging.layers import LinearLayers, judge_layers
 from autograder.judging.tokens import Tokens
 from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned
-from autograder.model.verdict import Outcome
+from autograder.model.verdict import Finding, Outcome
 from autograder.protocol.call import EarlierCall
+from autograder.protocol.wire import Linear, Opaque, Seed, Value
+
+# A value of a worked example as JSON, and back: an array is one line of text.
+
+# Of results: two more than the strictest tolerance needs. Inputs are written exactly.
+DIGITS = 8
+# Nobody reads more than these: a larger array is written as its bytes, packed.
+MOST_NUMBERS = 300
+
+
+def written_values(values: Mapping[str, Value], digits: int | None = None) -> dict[str, Any]:
+    """Return values with names as JSON; see `written_value`."""
+    return {name: written_value(value, digits) for name, value in values.items()}
+
+
+def written_value(value: Value, digits: int | None = None) -> Any:
+    """Return a value as JSON; its numbers exactly, or rounded to `digits` that count."""
+    if isinstance(value, np.ndarray):
+        if value.size > MOST_NUMBERS:
+            packed = base64.b64encode(zlib.compress(value.tobytes(), 9)).decode("ascii")
+            return {"dtype": value.dtype.name, "packed": packed, "shape": list(value.shape)}
+        # As text, so that an array stays on one line.
+        facts = {"dtype": value.dtype.name, "numbers": json.dumps(_numbers(value, digits))}
+        # Nested lists say how many numbers there are along each axis, unless there are none.
+        return facts if value.size else {**facts, "shape": list(value.shape)}
+    if isinstance(value, Seed):
+        return {"seed": value.seed}
+    if isinstance(value, Linear):
+        parts = written_values({"weight": value.weight, "bias": value.bias}, digits)
+        return parts if value.trainable else {**parts, "trainable": False}
+    if isinstance(value, tuple):
+        return {"items": [written_value(item, digits) for item in value]}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return {"opaque": value.type_name}
+
+
+def _numbers(array: np.ndarray, digits: int | None) -> Any:
+    if array.ndim:
+        return [_numbers(row, digits) for row in array]
+    number = array.item()
+    if isinstance(number, bool | int):
+        return number
+    if not math.isfinite(number):
+        return str(number)
+    # str() of a float32 is the shortest text that is read back as the same float32.
+    return float(f"{number:.{digits}g}") if digits else float(str(array))
+
+
+def read_value(facts: Any) -> Value:
+    """Return the value that was written as `facts`."""
+    if not isinstance(facts, dict):
+        return facts
+    if "packed" in facts:
+        content = zlib.decompress(base64.b64decode(facts["packed"]))
+        return np.frombuffer(content, facts["dtype"]).reshape(facts["shape"]).copy()
+    if "numbers" in facts:
+        numbers = _floats(json.loads(facts["numbers"]))
+        array = np.array(numbers, dtype=facts["dtype"])
+        return array.reshape(facts["shape"]) if "shape" in facts else array
+    if "seed" in facts:
+        return Seed(facts["seed"])
+    if "opaque" in facts:
+        return Opaque(facts["opaque"])
+    if "weight" in facts:
+        parts = read_value(facts["weight"]), read_value(facts["bias"])
+        return Linear(*parts, facts.get("trainable", True))
+    return tuple(read_value(item) for item in facts["items"])
+
+
+def _floats(numbers: Any) -> Any:
+    if isinstance(numbers, list):
+        return [_floats(number) for number in numbers]
+    return float(numbers) if isinstance(numbers, str) else numbers
+
+
+# Two answers to one check side by side: do they hold the same numbers, or others?
+#
+# Whether a draw comes from the generator that is passed in shows in no single answer.
+
+
+@dataclass(frozen=True)
+class AnswerPair:
+    """Two questions of a check, by their numbers, and whether their answers are the same.
+
+    If `same`, every array holds the same numbers in both answers; else every array holds others.
+    `fact` is what to say when that is not so, and `look` where to look next.
+    """
+
+    first: int
+    second: int
+    same: bool
+    fact: str
+    look: str = ""
+
+
+@dataclass(frozen=True)
+class AnswerForm:
+    """What an answer looks like: the reference's, of which only the shapes count."""
+
+    expected: Value
+    form: ResultSpec
+
+    def judge(self, pair: AnswerPair, *answers: tuple[Request, Reply]) -> Finding | None:
+        """Return what is not as expected about two answers, or None."""
+        for request, reply in answers:
+            finding = self._misshapen(request, reply)
+            if finding:
+                return finding
+        amiss, arrays = self._amiss(pair, *answers), arrays_of(self.expected, self.form)
+        if not amiss:
+            return None
+        place = f" That is seen in {_listed(amiss)}." * (len(amiss) < len(arrays))
+        right = f"The {'layers' if self._of_layers else 'arrays'} and their shapes are right."
+        return Finding(Outcome.WRONG_VALUES, pair.fact + place, right=right, look=pair.look)
+
+    def amiss(self, pair: AnswerPair, *answers: tuple[Request, Reply]) -> tuple[str, ...] | None:
+        """Return the names of the arrays in which two answers are not as expected of the pair.
+
+        None when one of them does not have this form.
+        """
+        if any(self._misshapen(*answer) for answer in answers):
+            return None
+        return self._amiss(pair, *answers)
+
+    def _amiss(self, pair: AnswerPair, *answers: tuple[Request, Reply]) -> tuple[str, ...]:
+        """Return the same of two answers that have this form."""
+        first, second = (self._arrays(*answer) for answer in answers)
+        return tuple(
+            name
+            for name, array, other in zip(self.form.names, first, second)
+            if array.size and np.array_equal(array, other, equal_nan=True) != pair.same
+        )
+
+    @property
+    def _of_layers(self) -> bool:
+        return any(isinstance(part, Linear) for part in arrays_of(self.expected, self.form))
+
+    def _misshapen(self, request: Request, reply: Reply) -> Finding | None:
+        reply = with_attributes(request, reply)
+        if isinstance(reply, Failed):
+            return failure(reply)
+        if self._of_layers:
+            return judge_layers(LinearLayers(self.expected, self.form), reply, ())
+        return compare_form(reply.value, self.expected, self.form)
+
+    def _arrays(self, request: Request, reply: Reply) -> tuple[np.ndarray, ...]:
+        answer = with_attributes(request, reply)
+        assert not isinstance(answer, Failed)
+        # Of a layer the weights: its bias may begin with zeros.
+        parts = arrays_of(answer.value, self.form)
+        return tuple(part.weight if isinstance(part, Linear) else part for part in parts)
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    *others, last = (f"`{name}`" for name in names)
+    return f"{', '.join(others)} and {last}" if others else last
+
 
 FORMAT_VERSION = 1
 FILE = "examples.json"

@@ -10,8 +10,7 @@ import difflib
 import re
 from typing import TYPE_CHECKING
 
-from autograder.judging.call_words import call_words
-from autograder.judging.library_words import of_axes, of_writing
+from autograder.judging.library_words import call_words, of_axes, of_writing
 from autograder.judging.lost_axis import lost_axis_words
 from autograder.judging.syntax_words import syntax_words
 

@@ -8,13 +8,18 @@ same wherever it came from.
 
 from __future__ import annotations
 
+import builtins
 import linecache
 import os
+import random
+import sys
 import traceback
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -22,9 +27,8 @@ from autograder.model.request import ExceptionReport, Failed, Reply, Request, Re
 from autograder.model.symbols import UNWRITTEN, not_there, not_written
 from autograder.model.verdict import Outcome
 from autograder.protocol.arrays import Generators, shape, to_library
-from autograder.protocol.call import Call, EarlierCall, Missing, perform
+from autograder.protocol.call import Call, EarlierCall, Missing, is_raise, perform
 from autograder.protocol.crossing import from_library
-from autograder.protocol.raise_statement import is_raise
 from autograder.protocol.wire import (
     MAX_AXES,
     MESSAGE,
@@ -178,3 +182,90 @@ def _shapes(frame: FrameType) -> dict[str, tuple[int, ...]]:
     found = {name: shape(value) for name, value in frame.f_locals.items()}
     known = {name: size for name, size in found.items() if size is not None}
     return dict(list(known.items())[:SHAPES])
+
+
+# Keeps the random state and the settings of the libraries as they were before a check.
+#
+# A learner gets the same numbers with and without a check between two cells. While it is checked,
+# the learner's code may seed, draw or switch off gradients; all of that is undone. Nobody answers
+# `input()` meanwhile, and `exit()` ends the code that calls it, not the kernel.
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Restore the random state and the settings of Python, NumPy and PyTorch after the body.
+
+    Warnings are hidden in the body: the card says what an overflow did. On stderr, a warning
+    would make nbgrader's Validate fail even for a right answer.
+    """
+    python, numpy = random.getstate(), np.random.get_state(legacy=False)
+    errors, printing = np.geterr(), np.get_printoptions()
+    torch = sys.modules.get("torch")
+    settings = _torch_settings(torch) if torch else None
+    asked, ends = builtins.input, _ends_of_the_kernel()
+    names = vars(sys.modules["__main__"])
+    try:
+        builtins.input = _nobody_there
+        names.update(dict.fromkeys(ends, _stop))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        builtins.input = asked
+        names.update(ends)
+        random.setstate(python)
+        np.random.set_state(numpy)
+        np.seterr(**errors)
+        np.set_printoptions(**printing)
+        if torch and settings:
+            _set_torch(torch, *settings)
+
+
+def _ends_of_the_kernel() -> dict[str, Any]:
+    """Return what ends a kernel a moment later, without stopping the code that calls it."""
+    names = vars(sys.modules["__main__"])
+    found = {name: names.get(name) for name in ("exit", "quit")}
+    return {
+        name: value
+        for name, value in found.items()
+        if type(value).__module__.startswith("IPython.")
+    }
+
+
+def _nobody_there(prompt: object = "") -> NoReturn:
+    raise EOFError("nobody answers while a check runs")
+
+
+def _stop(*_: object) -> NoReturn:
+    raise SystemExit("the code has called exit() or quit()")
+
+
+def _torch_settings(torch: Any) -> tuple[Any, bool, Any]:
+    return torch.get_rng_state(), torch.is_grad_enabled(), torch.get_default_dtype()
+
+
+def _set_torch(torch: Any, random_state: Any, gradients: bool, dtype: Any) -> None:
+    torch.set_rng_state(random_state)
+    torch.set_grad_enabled(gradients)
+    torch.set_default_dtype(dtype)
+
+
+# Why a learner's layer gives nothing to show, in one sentence; outside of any check.
+
+
+class Unusable(Exception):
+    """A layer gave something that cannot be used; the text says what, in one sentence."""
+
+
+def layer_error_words(error: BaseException) -> str:
+    """Return why a layer gave nothing, from what it raised."""
+    if isinstance(error, Unusable):
+        return str(error)
+    if isinstance(error, NotImplementedError):
+        name, _, rest = str(error).partition(" ")
+        what = f"`{name}`" if rest == UNWRITTEN else "a step"
+        return f"{what} {UNWRITTEN}."
+    if isinstance(error, NameError):
+        return f"there is no `{error.name}`: run the cells above, starting with the first."
+    said = f": {error}" if str(error) else ""
+    return f"your layer stops with {type(error).__name__}{said}. The checks say more."

@@ -8,10 +8,9 @@ from itertools import combinations
 
 import numpy as np
 
-from autograder.judging.compare import ResultSpec, arrays_of
+from autograder.judging.compare import LOWER, ResultSpec, arrays_of, decimals_of, few_decimals_words
 from autograder.judging.diagnosis import Candidate, diagnose, named, told_by_cause
-from autograder.judging.precision import LOWER, decimals_of, few_decimals_words
-from autograder.judging.shared_numbers import repetitions, sharing
+from autograder.judging.distribution import repetitions, sharing
 from autograder.judging.value_words import type_words
 from autograder.model.request import Failed, Reply, Request, Returned
 from autograder.model.verdict import Finding, Outcome

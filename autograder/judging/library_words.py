@@ -6,14 +6,252 @@ student.
 
 from __future__ import annotations
 
+import difflib
 import re
 from typing import TYPE_CHECKING
 
-from autograder.judging.attribute_words import attribute_words
-from autograder.judging.call_words import layer_made
-
-if TYPE_CHECKING:  # it needs NumPy, which need not work where this is read
+if TYPE_CHECKING:
     from autograder.model.request import ExceptionReport
+
+
+# What a module or an array has in place of a name that it lacks.
+#
+# Many names differ between NumPy and PyTorch, or in one capital letter.
+
+_NICKNAMES = {"numpy": "np", "torch.nn": "nn", "torch.nn.functional": "nn.functional"}
+# What is used here of each module; enough to tell a slip of the keyboard.
+_MODULES = {
+    "numpy": "arange array concatenate copy empty exp expand_dims eye full inf log matmul max mean "
+    "min ndarray newaxis ones ones_like random reshape sqrt stack sum swapaxes transpose tril triu "
+    "where zeros zeros_like".split(),
+    "torch": "Tensor arange cat chunk empty exp eye full inf log matmul max mean nn ones ones_like "
+    "permute randn reshape softmax sqrt stack sum tensor transpose tril triu unbind where "
+    "zeros zeros_like".split(),
+    "torch.nn": "Dropout LayerNorm Linear Module ModuleList Parameter Sequential Softmax "
+    "functional".split(),
+    "torch.nn.functional": "dropout linear pad scaled_dot_product_attention softmax".split(),
+    "math": "ceil exp floor inf log pi pow sqrt".split(),
+}
+# Names of one library, with what the other one has for them.
+_TWINS = {
+    "numpy": {
+        "cat": "np.concatenate",
+        "tensor": "np.array",
+        "masked_fill": "np.where",
+        "permute": "np.transpose",
+        "unsqueeze": "np.expand_dims",
+        "bmm": "np.matmul",
+        "rand": "np.random",
+        "randn": "np.random",
+        "view": "np.reshape",
+    },
+    "torch": {
+        "array": "torch.tensor",
+        "expand_dims": "torch.unsqueeze",
+        "random": "torch.randn",
+        "Linear": "nn.Linear",
+        "Softmax": "torch.softmax",
+        "Module": "nn.Module",
+        "ModuleList": "nn.ModuleList",
+        "Parameter": "nn.Parameter",
+    },
+    "torch.nn": {"softmax": "torch.softmax"},
+}
+# What NumPy leaves to others, and no other name of its own does.
+_NOT_IN_NUMPY = ("softmax", "log_softmax", "relu", "gelu", "sigmoid", "layer_norm", "dropout")
+_ARRAY_METHODS = {
+    "numpy.ndarray": _TWINS["numpy"]
+    | {"contiguous": "np.ascontiguousarray", "clone": "copy", "dim": "ndim", "float": "astype"}
+    | {"amax": "max", "amin": "min", "numel": "size", "to": "astype", "double": "astype"}
+    | {"expand": "np.broadcast_to", "mm": "np.matmul", "add": "np.add", "pow": "np.power"}
+    | {"sub": "np.subtract", "mul": "np.multiply", "div": "np.divide", "masked_fill_": "np.where"},
+    "Tensor": {"astype": "to", "copy": "clone", "concatenate": "torch.cat"},
+    "numpy.random._generator.Generator": {
+        "randn": "standard_normal",
+        "rand": "random",
+        "randint": "integers",
+    },
+}
+_OWNERS = {
+    "numpy.ndarray": "An array of NumPy",
+    "Tensor": "A tensor",
+    "numpy.random._generator.Generator": "A random generator",
+}
+_NO_NAME = re.compile(r"module '([\w.]+)' has no attribute '(\w+)'")
+_NO_METHOD = re.compile(r"'([\w.]+)' object has no attribute '(\w+)'")
+
+
+def attribute_words(message: str) -> str:
+    """Return what a module or an array has in place of a name that it lacks, or ""."""
+    if found := _NO_NAME.search(message):
+        return _not_in_module(found[1], found[2])
+    found = _NO_METHOD.search(message)
+    if not found or found[1] not in _ARRAY_METHODS:
+        return ""
+    kind, name = found[1], found[2]
+    module = {"numpy.ndarray": "numpy", "Tensor": "torch"}.get(kind, "")
+    twin = _ARRAY_METHODS[kind].get(name, "")
+    if twin:
+        return f"{_OWNERS[kind]} has no `{name}`; `{twin}` does that."
+    if name in _MODULES.get(module, ()):
+        return f"{_OWNERS[kind]} has no `{name}` of its own: it is `{_shown(module)}.{name}`."
+    return ""
+
+
+def home_of(name: str, modules: tuple[str, ...]) -> str:
+    """Return a name with the module that has it, such as `np.sqrt`, or ""; the first one wins."""
+    for nickname in modules:
+        module = {each: full for full, each in _NICKNAMES.items()}.get(nickname, nickname)
+        if name in _MODULES.get(module, ()):
+            return f"{nickname}.{name}"
+    return ""
+
+
+def _not_in_module(module: str, name: str) -> str:
+    twin = _TWINS.get(module, {}).get(name)
+    if twin:
+        return f"`{_shown(module)}` has no `{name}`; `{twin}` does that."
+    if module == "numpy" and name in _NOT_IN_NUMPY:
+        return f"NumPy has no `{name}`: it is put together from smaller functions."
+    known = _MODULES.get(module, [])
+    same = [each for each in known if each.lower() == name.lower()]
+    close = same or difflib.get_close_matches(name, known, n=1, cutoff=0.7)
+    capital = " Capital and small letters are different." if same else ""
+    return f"Did you mean `{_shown(module)}.{close[0]}`?{capital}" if close else ""
+
+
+def _shown(module: str) -> str:
+    return _NICKNAMES.get(module, module)
+
+
+# What to say about a call whose arguments do not fit.
+#
+# The wrong call is the check's own, where the student changed the `def`, or it stands in a line
+# of the student's: only there does the report of the exception name a line.
+
+HANDED_OUT = "Keep the parameters as they were handed out: the check calls your code with those."
+_FUNCTION = r"(?P<function>[\w.<>]+)\(\) "
+_MANY = re.compile(_FUNCTION + r"takes .*positional argument")
+_FEW = re.compile(_FUNCTION + r"missing \d+ required (?:positional|keyword-only) arguments?: (.+)")
+_UNKNOWN = re.compile(
+    _FUNCTION + r"got an unexpected keyword argument '(\w+)'"
+    r"|'(\w+)' is an invalid keyword argument for (\w+)\(\)"
+)
+_TWICE = re.compile(_FUNCTION + r"got multiple values for argument '(\w+)'")
+_NAMES = re.compile(r"['\"](\w+)['\"]")
+# A call of what the library has, and the words for how it wants its arguments.
+_LAYER = re.compile(r"\bnn\.([A-Z]\w*)\(")
+# What PyTorch calls an argument, and what NumPy calls it.
+_IN_NUMPY = {"keepdim": "keepdims", "dim": "axis", "diagonal": "k"}
+_AXES = {
+    "transpose": "In PyTorch, `transpose` exchanges two axes, so it takes two numbers. `permute` "
+    "takes the new order of all axes.",
+    "permute": "`torch.permute` takes the new order of the axes as one tuple.",
+}
+_CALLS = re.compile(r"([A-Za-z_][\w.]*)\(")
+_UNNAMED = ("__init__", "__call__", "__new__", "forward", "<lambda>")
+_NUMPY_AXES = "`np.transpose` takes the new order of the axes as one tuple."
+
+
+def call_words(exception: ExceptionReport) -> str:
+    """Return what to say about a call that does not fit, "" when the exception is another."""
+    if exception.type_name != "TypeError":
+        return ""
+    matches = (pattern.search(exception.message) for pattern in (_MANY, _FEW, _UNKNOWN, _TWICE))
+    found = next((match for match in matches if match), None)
+    if found is None:
+        return ""
+    if not exception.line:
+        return HANDED_OUT
+    function = found["function"] or found[4]
+    if found.re is _FEW:
+        return _too_few(function, _NAMES.findall(found[2]), exception.code)
+    if found.re is _UNKNOWN:
+        return _unknown(function, found[2] or found[3], exception.code)
+    if found.re is _TWICE:
+        return _layer(exception.code) or (
+            f"The call gives `{found[2]}` by its name, and by its place too. Which one is meant?"
+        )
+    return _too_many(function, exception)
+
+
+def _is_own(function: str, code: str) -> bool:
+    """Whether a line calls a function by its bare name, and not one of a module or an array."""
+    return re.search(rf"(?<![\w.]){re.escape(function.split('.')[0])}\(", code) is not None
+
+
+def _too_few(function: str, names: list[str], code: str) -> str:
+    listed = " and ".join(filter(None, (", ".join(map(_code, names[:-1])), _code(names[-1]))))
+    if _is_own(function, code):
+        return f"This call of `{function}` leaves out {listed}. Its `def` names what it takes."
+    if names == ["dim"]:
+        return f"PyTorch has to be told the axis that `{function}` goes along: give `dim`."
+    if not _is_named(function, code):
+        return _fails_inside(function, code)
+    return f"`{function}` also needs {listed}, which this call leaves out."
+
+
+def _unknown(function: str, name: str, code: str) -> str:
+    if _is_own(function, code):
+        if function in ("sum", "max", "min", "abs"):
+            return f"This is Python's own `{function}`, which knows no axes. The arrays' own does."
+        return f"`{function}` has no parameter `{name}`: its `def` names those that it takes."
+    other = _IN_NUMPY.get(name)
+    if other and (function.startswith("_") or re.search(rf"\bnp\.{function}\(", code)):
+        return f"`{name}` is PyTorch's word: NumPy calls it `{other}`."
+    if name == "axis":
+        return (
+            "This function of PyTorch knows no `axis`: it calls it `dim`." if "nn." in code else ""
+        )
+    return ""
+
+
+def _too_many(function: str, exception: ExceptionReport) -> str:
+    code = exception.code
+    if function in _AXES:
+        return _NUMPY_AXES if "np." in code else _AXES[function]
+    if function.endswith(".forward"):
+        return "Whoever calls the layer gives it more values than its `forward` takes."
+    if _is_own(function, code):
+        return f"This call gives `{function}` more values than its `def` has parameters."
+    if not _is_named(function, code):
+        return _fails_inside(function, code)
+    return f"This call gives `{function}` more values than it takes."
+
+
+def _is_named(function: str, code: str) -> bool:
+    """Whether a line names a function, or calls a method that is called without its name."""
+    last = function.split(".")[-1]
+    return last in _UNNAMED or re.search(rf"\b_*{re.escape(last.lstrip('_'))}\b", code) is not None
+
+
+def _fails_inside(function: str, code: str) -> str:
+    """Say that a function of the library fails inside itself, by the name that the line calls."""
+    called = set(_CALLS.findall(code))
+    outer = called.pop() if len(called) == 1 else ""
+    if function == "tri" and outer.split(".")[-1] in ("tril", "triu"):
+        return f"`{outer}` takes a matrix, and keeps one half of it. A plain number stands there."
+    if not outer:
+        return "A function of the library fails inside itself: what it is given does not fit."
+    return f"`{outer}` fails inside itself: what it is given does not fit."
+
+
+def _layer(code: str) -> str:
+    found = _LAYER.search(code)
+    return layer_made(found[1]) if found else ""
+
+
+def layer_made(name: str) -> str:
+    """Return the words for a layer of PyTorch that is made where its result is meant."""
+    return (
+        f"`nn.{name}(...)` only makes a layer, from settings such as sizes or `dim`. The layer is "
+        "then called with the tensor."
+    )
+
+
+def _code(name: str) -> str:
+    return f"`{name}`"
+
 
 # About axes: the shapes at the line are told after it.
 OF_AXES = (

@@ -3,15 +3,169 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import permutations, product
 
 import numpy as np
 
-from autograder.judging.difference import Difference
-from autograder.judging.matrix_product import MatrixProduct, expected_product, times
-from autograder.judging.slip_claims import about_elementwise, about_slips
-from autograder.model.claim import Claim
+from autograder.judging.number_claims import Difference
+from autograder.judging.share_claims import shares_of
 from autograder.model.request import Request
+from autograder.model.verdict import Claim, Measure
 from autograder.protocol.wire import Linear, Value
+
+# A matrix product of two arguments, as it is expected, and the same product of other arrays.
+
+_MOST = 1 << 22  # multiplications that are tried out for one product
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """An argument of the question, as a factor of a matrix product."""
+
+    words: str
+    array: np.ndarray
+
+    @property
+    def turned(self) -> np.ndarray:
+        return self.array.swapaxes(-2, -1)
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixProduct:
+    """The product that is expected: `left` times `right`, which is `turned` over if so.
+
+    `scale` is the number that it is multiplied by.
+    """
+
+    left: Factor
+    right: Factor
+    turned: bool
+    scale: float = 1.0
+
+    def of(self, left: np.ndarray, right: np.ndarray) -> np.ndarray | None:
+        """Return the same product of other arrays, or None where their shapes do not fit."""
+        array = times(left, right.swapaxes(-2, -1) if self.turned else right)
+        return None if array is None else self.scale * array
+
+
+def expected_product(seen: Difference, arguments: tuple[Value, ...]) -> MatrixProduct | None:
+    """Return the product of two arguments that is expected, times a number; None for none."""
+    factors = [
+        Factor(f"argument number {number}", np.asarray(value, np.float64))
+        for number, value in enumerate(arguments, start=1)
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.ndim > 1
+    ]
+    for (left, right), turned in product(permutations(factors, 2), (True, False)):
+        array = MatrixProduct(left, right, turned).of(left.array, right.array)
+        scale = None if array is None else factor_of(seen, seen.expected, array)
+        if scale is not None:
+            return MatrixProduct(left, right, turned, scale)
+    return None
+
+
+def factor_of(seen: Difference, wanted: np.ndarray, array: np.ndarray) -> float | None:
+    """Return the number that makes `wanted` out of an array, 1 where it need not be another."""
+    if array.shape != wanted.shape or not np.isfinite(array).all():
+        return None
+    if is_like(seen, array, wanted):
+        return 1.0
+    weight = float((array * array).sum())
+    scale = float((np.asarray(wanted, np.float64) * array).sum()) / weight if weight else 0.0
+    return scale if abs(scale) > 1e-3 and is_like(seen, scale * array, wanted) else None
+
+
+def times(left: np.ndarray, right: np.ndarray) -> np.ndarray | None:
+    """Return a matrix product, or None where the shapes do not fit or it takes long."""
+    if left.shape[-1] != right.shape[-2] or left.size * right.shape[-1] > _MOST:
+        return None
+    try:
+        return np.asarray(left @ right)
+    except ValueError:  # the axes in front do not fit
+        return None
+
+
+def is_like(seen: Difference, array: np.ndarray, wanted: np.ndarray) -> bool:
+    """Say whether an array is `wanted`, within the tolerance."""
+    if array.shape != wanted.shape or not np.isfinite(array).all():
+        return False
+    return bool(seen.agree(wanted, array.astype(wanted.dtype)).all())
+
+
+# Claims about a product with several slips at once, such as one that is turned over and scaled.
+
+_LOOK = "Which arrays does your product take, in which order, and along which axes?"
+
+
+def about_elementwise(seen: Difference, expected: MatrixProduct) -> Iterator[Claim]:
+    """Claim that the arguments are multiplied number by number, whatever shape that gives."""
+    left, right = expected.left.array, expected.right.array
+    if left.size < 3 or left.shape != right.shape or left.shape != seen.actual.shape:
+        return
+    if factor_of(seen, seen.actual, left * right) is not None:
+        yield Claim(
+            "number by number",
+            "Your result multiplies the two arguments number by number. Every vector of the one is "
+            "expected to meet every vector of the other: which product does that?",
+            leads=seen.actual.shape == seen.expected.shape,
+        )
+
+
+def about_slips(seen: Difference, expected: MatrixProduct) -> Iterator[Claim]:
+    """Give the product of the same arguments that a result is, with the fewest slips."""
+    found = sorted(_products(expected), key=lambda each: len(each[0]))
+    for slips, array in found:
+        factor = factor_of(seen, seen.actual, array) if slips else None
+        if factor is None or not seen.holds(factor * array):
+            continue
+        fact = f"{seen.label} is another product of the arguments: {_listed(slips)}."
+        measure = None
+        if not is_like(seen, array, seen.actual):
+            fact = f"{fact} Besides, it is {factor:.4g} times what that gives."
+            measure = Measure(factor, seen.sizes)
+        yield Claim(f"slips {' '.join(slips)} {measure is not None}", fact, _LOOK, measure)
+        return
+
+
+def _products(expected: MatrixProduct) -> Iterator[tuple[tuple[str, ...], np.ndarray]]:
+    """Give products of the arguments, each with the slips that lead to it."""
+    left, right = expected.left, expected.right
+    for first, second in ((left, right), (right, left), (left, left), (right, right)):
+        other = _which(expected, first, second)
+        for (ours, one), (theirs, two) in product(
+            _forms(first, expected), _forms(second, expected)
+        ):
+            array = expected.of(one, two)
+            slips = tuple(filter(None, (other, ours, theirs)))
+            if array is not None and len(slips) <= 2:
+                yield slips, array
+
+
+def _which(expected: MatrixProduct, first: Factor, second: Factor) -> str:
+    if first is second:
+        return f"{first.words} is multiplied with itself"
+    return "the two have changed places" if first is expected.right else ""
+
+
+def _forms(factor: Factor, expected: MatrixProduct) -> Iterator[tuple[str, np.ndarray]]:
+    """Give an argument as it is, and as it may have become before the product."""
+    array = factor.array
+    yield "", array
+    yield f"the last two axes of {factor.words} have changed places", factor.turned
+    if expected.turned:
+        *front, rows, columns = array.shape
+        reshaped = array.reshape(*front, columns, rows).swapaxes(-2, -1)
+        yield f"{factor.words} is reshaped where axes have to change places", reshaped
+    if (array >= 0).all() and np.allclose(array.sum(axis=-1), 1):
+        shares = shares_of(array)
+        again = f"{factor.words} goes through a softmax once more"
+        yield again, shares
+        yield f"{again}, and its last two axes change places", shares.swapaxes(-2, -1)
+
+
+def _listed(slips: tuple[str, ...]) -> str:
+    return " and ".join(slips)
+
 
 _MOST_LEFT_OUT = 16  # entries that are tried
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.judging.layer_error import Unusable
+from autograder.judging.inprocess import Unusable
 from autograder.judging.value_words import shape_words
 from autograder.model.files import read_small
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.judging.layer_error import Unusable
+from autograder.judging.inprocess import Unusable
 from autograder.language_model.character_model import (
     CONTEXT,
     CharacterModel,

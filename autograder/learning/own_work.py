@@ -1,7 +1,7 @@
 """Which of a learner's two files counts: of those with work in them, the one saved last.
 
 That is the file a learner means who saves it and asks. In the folder of a release, which is handed
-in, the file counts that will count in class (`autograder/submission/file_choice.py`).
+in, the file counts that will count in class (`autograder/submission/reading.py`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from autograder.errors import KitError
 from autograder.model.exercise import Exercise
 from autograder.model.shipped import handed_out
 from autograder.model.symbols import HIDDEN
-from autograder.submission.definitions import find_in_piece
+from autograder.submission.cells import find_in_piece
 from autograder.submission.missing_step import worked_on
 from autograder.submission.newer_python import needs_version, version_of
 from autograder.submission.reading import Submission, read_submission

@@ -13,7 +13,7 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-from autograder.building.folded_answer import FoldedAnswer, folded_answers, replaced_answers
+from autograder.building.lesson import FoldedAnswer, folded_answers, replaced_answers
 from autograder.errors import KitError
 from autograder.model.exercise import Exercise
 from autograder.model.files import read_small

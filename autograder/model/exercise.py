@@ -7,15 +7,84 @@ copy that `attn build` writes for students (in `assignments/`, no seed).
 
 from __future__ import annotations
 
+import json
+import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from autograder.errors import KitError
-from autograder.model.closing import Closing, read_closing
-from autograder.model.near_name import did_you_mean
+
+# What an author says at the end of an exercise: what was built, and what to read next.
+
+
+@dataclass(frozen=True)
+class FurtherReading:
+    """A paper, book or page to read next; `place` is how to find it, and `why` one sentence."""
+
+    title: str
+    by: str
+    year: int
+    place: str
+    why: str
+
+    @property
+    def sentence(self) -> str:
+        """The title, with a full stop where it does not end as a sentence does."""
+        return self.title if self.title.endswith(("?", "!", ".")) else f"{self.title}."
+
+    @property
+    def source(self) -> str:
+        """Who wrote it, when, and where it is."""
+        return f"{self.by}, {self.year}. {self.place}"
+
+
+@dataclass(frozen=True)
+class Closing:
+    """The sentences on what was `built`, and what to read next, in order."""
+
+    built: str = ""
+    reading: tuple[FurtherReading, ...] = ()
+
+
+def read_closing(facts: Mapping[str, Any]) -> Closing:
+    """Read the table `[closing]`; raise `KeyError`, `TypeError` or `ValueError` if it is wrong."""
+    closing = Closing(
+        **{**facts, "reading": tuple(FurtherReading(**r) for r in facts.get("reading", ()))}
+    )
+    texts = [closing.built, *(text for each in closing.reading for text in (each.title, each.why))]
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError("[closing] holds something that is not text")
+    return closing
+
+
+# The name that was probably meant by a name that nothing has.
+
+ALIKE = 0.6  # of two names, as `difflib` measures it
+
+
+def near_name(typed: str, names: Iterable[str]) -> str | None:
+    """Return the one of `names` that `typed` is most like, or None if it is like none of them.
+
+    Capitals do not matter, and neither does an end that was left out.
+    """
+    from difflib import get_close_matches  # every process reads exercises, few need this
+
+    plain = {name.lower(): name for name in names}
+    wanted = typed.lower()
+    begun = [name for name in plain if wanted and name.startswith(wanted)]
+    close = get_close_matches(wanted, plain, n=1, cutoff=ALIKE)
+    found = wanted if wanted in plain else next(iter([*begun[:1], *close]), None)
+    return plain[found] if found else None
+
+
+def did_you_mean(typed: str, names: Iterable[str]) -> str:
+    """Return the beginning of a cure, such as "did you mean softmax? Otherwise ", or ""."""
+    name = near_name(typed, names)
+    return f"did you mean {name}? Otherwise " if name else ""
+
 
 FORMAT_VERSION = 1
 # The files of an exercise that more than one part of the kit reads.
@@ -289,3 +358,39 @@ def _exercise(facts: dict[str, Any], folder: Path, manifest: Path) -> Exercise:
                 f"use one of: {', '.join(COMPARISONS)}",
             )
     return exercise
+
+
+# Where lines of a file come from that was put together from several, for errors that name a line.
+#
+# A note beside the file says which of its lines are those of another file.
+
+_NOTE = ".origin.json"
+_PLACE = re.compile(r"(?P<file>[^\n]+?\.(?:py|toml))(?::(?P<line>\d+))?(?P<rest>.*)", re.DOTALL)
+
+
+def note_origin(path: Path, origin: Path, first: int = 0, count: int = 0) -> None:
+    """Note that `count` lines of the file at `path`, from line `first` on, are those of `origin`.
+
+    Lines count from 1. Without them, only the file is known in which to look.
+    """
+    note = {"origin": str(origin), "first": first, "count": count}
+    _note(path).write_text(json.dumps(note), encoding="utf-8")
+
+
+def at_its_origin(place: str) -> str:
+    """Return a place such as `graders.py:217` as the place in the file where that line is from."""
+    found = _PLACE.fullmatch(place)
+    if not found:
+        return place
+    try:
+        note = json.loads(_note(Path(found["file"])).read_text("utf-8"))
+    except (OSError, ValueError):  # most files have none; a place is not always a file
+        return place
+    if not found["line"] or not note["count"]:
+        return str(note["origin"])
+    line = int(found["line"]) - note["first"] + 1
+    return f"{note['origin']}:{line}{found['rest']}" if 1 <= line <= note["count"] else place
+
+
+def _note(path: Path) -> Path:
+    return path.with_name(f"{path.name}{_NOTE}")

@@ -1,17 +1,13 @@
-"""Where Python looks for modules while the kit works: never among what was handed in.
-
-Python puts the current folder first on its path when it is started with `-c` or `-m`, and
-`PYTHONPATH` may name it too. `cd homework; attn grade .` would then run a student's `pickle.py`
-in the trusted processes. A `sitecustomize.py` there even runs before our first line. That cannot
-be undone, so a command refuses to go on where it may have happened.
-"""
+"""Where this Python looks for modules while the kit works, and a Python process of its own."""
 
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.errors import KitError
@@ -138,3 +134,53 @@ def _same(entry: Path, here: Path) -> bool:
         return entry.samefile(here)
     except OSError:  # not there, or out of reach
         return False
+
+
+# This Python, run in a process of its own until it ends; and what it said.
+
+
+@dataclass(frozen=True)
+class PythonRun:
+    """How the process ended: its exit code, and the lines that it wrote to its error stream."""
+
+    code: int
+    said: tuple[str, ...]
+
+    @property
+    def failed(self) -> bool:
+        """Whether it ended with an error."""
+        return self.code != 0
+
+
+def run_python(
+    arguments: Sequence[str],
+    *,
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    seconds: float | None = None,
+) -> PythonRun:
+    """Run this Python with `arguments` in `folder`, or in the current one; it reads no input.
+
+    Without an `environment` it gets ours. Raises subprocess.TimeoutExpired after `seconds`.
+    """
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=seconds,
+        check=False,
+    )
+    lines = (line.strip() for line in done.stderr.splitlines())
+    return PythonRun(done.returncode, tuple(line for line in lines if line))
+
+
+# How many threads the numeric libraries compute with, as their environment variables say it.
+#
+# The arrays here are small: more threads than one gain nothing, and where other processes have
+# the cores, threads that wait for each other take several times as long.
+
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}

@@ -11,13 +11,42 @@ from __future__ import annotations
 
 import enum
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, TypeVar, cast
 
-from autograder.model.claim import Claim
 from autograder.model.exercise import Step
-from autograder.model.indented_json import indented_json
+from autograder.model.value_file import indented_json
+
+# One thing that is true of a wrong result, until the claims of a step are put together.
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number that was found in a result, and the sizes that it may follow from.
+
+    `sizes` are pairs of a name and a size, such as ("the size of axis 1 (S)", 5).
+    """
+
+    number: float
+    sizes: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A true sentence about a wrong result, and a question to look at.
+
+    Claims of one `kind` say the same about the results of several checks. One that does not
+    lead stands behind the bare fact, such as that of a wrong shape. One that is `weak` says where
+    numbers differ, or by how much, but not what was done to them.
+    """
+
+    kind: str
+    fact: str
+    look: str = ""
+    measure: Measure | None = None
+    leads: bool = True
+    weak: bool = False
 
 
 class Outcome(enum.StrEnum):
@@ -375,3 +404,86 @@ def _layer(facts: Mapping[str, Any] | None) -> LayerVerdict | None:
         return None
     changed = {"outcome": Outcome(facts["outcome"]), "finding": read_finding(facts["finding"])}
     return LayerVerdict(**{**facts, **changed})
+
+
+# The checks of a step as a person counts them: each once, in however many ways it was asked.
+
+
+def told_once(checks: Iterable[CheckVerdict]) -> tuple[CheckVerdict, ...]:
+    """Return one verdict for each check, in order: of several, the one that is to be read first."""
+    asked: dict[tuple[str, str], list[CheckVerdict]] = {}
+    for check in checks:
+        asked.setdefault((check.name, check.title), []).append(check)
+    return tuple(each[telling([check.finding for check in each]) or 0] for each in asked.values())
+
+
+# What all of a class needs of a verdict: marks, outcomes, and what is named on the class page.
+#
+# A whole verdict takes 23 KB of memory, most of it texts that only its student reads. An outline
+# is a verdict without these, and shares what it has in common with the others. Student files and
+# graded notebooks are made from whole verdicts, everything about the class from outlines.
+
+Held = TypeVar("Held")
+
+
+class VerdictOutlines:
+    """Makes outlines of the verdicts of one class; equal parts of them are held once."""
+
+    def __init__(self) -> None:
+        self._known: dict[object, object] = {}
+
+    def of(self, verdict: Verdict) -> Verdict:
+        """Return the outline of a verdict: of each step, it has what is told of it first.
+
+        Of other findings, the outcome and the name of the mistake stay; of one that is told
+        or named, the fact stays, and the details of a fault of ours.
+        """
+        return Verdict(
+            exercise=self._one(verdict.exercise),
+            student=verdict.student,
+            steps=self._one(tuple(map(self._step, verdict.steps))),
+            chain=self._chain(verdict.chain),
+            code_hash=verdict.code_hash,
+            exercise_hash=self._one(verdict.exercise_hash),
+            seed=verdict.seed,
+            protection=self._one(verdict.protection),
+            seconds=verdict.seconds,
+            remarks=self._one(tuple(map(self._one, verdict.remarks))),
+            judged_at=verdict.judged_at,
+            judged_by=self._one(verdict.judged_by),
+        )
+
+    def _one(self, value: Held) -> Held:
+        """Return the value that is equal to this one and was seen first."""
+        return cast(Held, self._known.setdefault(value, value))
+
+    def _step(self, step: StepVerdict) -> StepVerdict:
+        told = step.failing
+        if told is None:  # most steps of most students are right
+            return self._one(step)
+        checks = tuple(self._check(check, check is told) for check in step.checks)
+        return self._one(replace(step, checks=self._one(checks)))
+
+    def _check(self, check: CheckVerdict, told: bool) -> CheckVerdict:
+        if check.finding is None:
+            return check
+        return replace(check, finding=self._finding(check.finding, told))
+
+    def _chain(self, chain: ChainVerdict) -> ChainVerdict:
+        layer = chain.layer and replace(chain.layer, finding=None)
+        return self._one(replace(chain, finding=self._finding(chain.finding), layer=layer))
+
+    def _finding(self, finding: Finding | None, told: bool = True) -> Finding | None:
+        if finding is None:
+            return None
+        fact = finding.fact if told or finding.misconception else ""
+        details = finding.details if finding.outcome is Outcome.INFRASTRUCTURE else ()
+        return self._one(
+            Finding(
+                finding.outcome,
+                fact,
+                misconception=finding.misconception,
+                details=details,
+                vague=finding.vague,
+            )
+        )

@@ -17,8 +17,7 @@ from autograder.heatmaps.html_table import render_panels
 from autograder.heatmaps.panel import Panel, panel
 from autograder.heatmaps.text import text_lines
 from autograder.judging.compare import agree
-from autograder.judging.layer_error import layer_error_words
-from autograder.judging.preserved_state import undisturbed
+from autograder.judging.inprocess import layer_error_words, undisturbed
 from autograder.judging.time_limit import StillRunning
 from autograder.judging.value_words import shape_words
 from autograder.notebook.own_time import limited, running_words

@@ -11,8 +11,7 @@ from contextlib import AbstractContextManager
 from types import FrameType
 
 from autograder.judging.inprocess import report
-from autograder.judging.stopped_code import at, still_running
-from autograder.judging.time_limit import StillRunning
+from autograder.judging.time_limit import StillRunning, at, still_running
 from autograder.judging.time_limit import limited as limited_guest
 from autograder.model.request import Failed, Reply, Request, Respondent
 from autograder.model.verdict import Outcome

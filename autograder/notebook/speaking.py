@@ -6,8 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from autograder.judging.layer_error import layer_error_words
-from autograder.judging.preserved_state import undisturbed
+from autograder.judging.inprocess import layer_error_words, undisturbed
 from autograder.judging.time_limit import StillRunning
 from autograder.language_model.character_model import MakeLayer
 from autograder.language_model.mistake_costs import read_costs
@@ -25,7 +24,7 @@ from autograder.language_model.writing import (
     measured_loss,
     written,
 )
-from autograder.notebook.met_mistakes import met_mistakes
+from autograder.notebook.check import met_mistakes
 from autograder.notebook.own_time import limited, running_words
 from autograder.notebook.prose import say, show_text
 

@@ -4,36 +4,68 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import os
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autograder.heatmaps.html_table import render_panels
 from autograder.heatmaps.text import text_lines
-from autograder.judging.layer_error import Unusable, layer_error_words
-from autograder.judging.preserved_state import undisturbed
+from autograder.judging.inprocess import Unusable, layer_error_words, undisturbed
 from autograder.judging.time_limit import StillRunning
-from autograder.notebook.loss_curve import render_curve
-from autograder.notebook.met_mistakes import met_mistakes
+from autograder.notebook.check import met_mistakes
 from autograder.notebook.own_time import limited, running_words
 from autograder.notebook.prose import WIDTH, say, show_text
-from autograder.training_tasks.digit_pictures import picture_svg, shaded_lines
-from autograder.training_tasks.training_costs import read_trainings
-from autograder.training_tasks.training_result import Moment, TrainingResult
+from autograder.training_tasks.training_task import picture_svg, shaded_lines
 from autograder.training_tasks.training_words import (
+    Moment,
+    TrainingResult,
     mistake_words,
     moment_words,
+    read_trainings,
     result_words,
     tried_words,
     words_before,
 )
 
 if TYPE_CHECKING:
-    from autograder.training_tasks.task_model import LayerOfWidth
+    from autograder.training_tasks.training import LayerOfWidth
+
+
+# The loss of a training as a line in HTML: it takes the color of the page's own text.
+
+_WIDE, _HIGH, _EDGE, _LINE = 320, 120, 8, 14  # pixels
+_STYLE = "display:block;max-width:100%;margin:.4em 0;font-size:11px"
+
+
+def render_curve(moments: Sequence[Moment]) -> str:
+    """Return the losses as an SVG line, 0 at the bottom; nothing for fewer than two."""
+    known = [each for each in moments if math.isfinite(each.loss)]
+    if len(known) < 2:
+        return ""
+    first, last = known[0], known[-1]
+    highest = max(each.loss for each in known) or 1.0
+    top, bottom, right = _EDGE + _LINE, _HIGH - _EDGE - _LINE, _WIDE - _EDGE
+    points = " ".join(
+        f"{_EDGE + each.step / last.step * (right - _EDGE):.1f},"
+        f"{bottom - each.loss / highest * (bottom - top):.1f}"
+        for each in known
+    )
+    said = f"The loss goes from {first.loss:.2g} to {last.loss:.2g}."
+    return (
+        f"<svg role='img' aria-label='{said}' width='{_WIDE}' height='{_HIGH}' "
+        f"viewBox='0 0 {_WIDE} {_HIGH}' style='{_STYLE}' fill='currentColor'>"
+        f"<path d='M{_EDGE},{bottom}H{right}' stroke='currentColor' stroke-opacity='.3'/>"
+        f"<polyline points='{points}' fill='none' stroke='currentColor' stroke-width='2'/>"
+        f"<text x='{_EDGE}' y='{_LINE}'>loss {highest:.2g}</text>"
+        f"<text x='{_EDGE}' y='{_HIGH - _EDGE}'>0</text>"
+        f"<text x='{right}' y='{_HIGH - _EDGE}' text-anchor='end'>step {last.step}</text></svg>"
+    )
+
 
 FIRST_SECONDS = 5.0  # for the first call of a layer
 SECONDS = 60.0  # of processor time, where a training has not stopped by itself

@@ -16,10 +16,10 @@ from pathlib import Path, PurePosixPath
 from autograder.errors import KitError
 from autograder.model.files import write_whole
 from autograder.platforms.archive import cannot_be_written, scratch_folder
+from autograder.platforms.class_list import BRIGHTSPACE, CANVAS, EMAIL, GITHUB, LOGIN, MOODLE, SIS
 from autograder.platforms.collected_download import CollectedDownload, CollectedHandIn
 from autograder.platforms.csv_table import read_table
 from autograder.platforms.hand_in_files import TIMESTAMP
-from autograder.platforms.identity import BRIGHTSPACE, CANVAS, EMAIL, GITHUB, LOGIN, MOODLE, SIS
 from autograder.reports.grades_csv import cell
 
 _COLUMNS = (CANVAS, MOODLE, SIS, LOGIN, EMAIL, GITHUB, BRIGHTSPACE)

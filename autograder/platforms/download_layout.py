@@ -33,8 +33,8 @@ from pathlib import Path
 
 from autograder.errors import KitError
 from autograder.model.sanitize import clean_line
-from autograder.platforms.archive import common_length
-from autograder.platforms.identity import (
+from autograder.platforms.archive import Parts, common_length
+from autograder.platforms.class_list import (
     BRIGHTSPACE,
     CANVAS,
     GITHUB,
@@ -42,7 +42,6 @@ from autograder.platforms.identity import (
     MOODLE,
     Identity,
 )
-from autograder.platforms.zip_entry import Parts
 from autograder.submission.file_text import SUFFIXES, bare, is_submission
 
 METADATA = "submission_metadata.yml"

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from autograder.model.sanitize import UNSEEN
-from autograder.platforms.archive import UnpackedFile, common_length
-from autograder.platforms.zip_entry import Parts
+from autograder.platforms.archive import Parts, UnpackedFile, common_length
 from autograder.submission.file_text import bare, is_submission
 
 _AGAIN = re.compile(r"(?P<stem>.+)-(?P<number>\d{1,4})")

@@ -6,17 +6,193 @@ it is not clear whose the row is, and when it says something of its own.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
 
 from autograder.errors import KitError
 from autograder.model.sanitize import clean_line
-from autograder.model.symbols import number
-from autograder.platforms.class_list import ClassList, identities
-from autograder.platforms.csv_table import CsvTable
-from autograder.platforms.gradebook_column import GradebookColumn
-from autograder.platforms.mark import StudentMark
+from autograder.model.symbols import count, number, why_not_graded
+from autograder.model.verdict import Verdict
+from autograder.platforms.class_list import ClassList, identities, read_class_list
+from autograder.platforms.csv_table import CsvTable, read_table
+from autograder.reports.gradebook_entry import ClassGradebook, entry_of, max_points_of, points_of
+from autograder.reports.student_record import NO_RECORD, StudentRecord
+
+# The marks of a class, as another gradebook gets them: a mark, or the reason why there is none.
+#
+# A mark is the gradebook's, as on every page of ours. What is not known is never a zero: who was
+# not graded, or waits for a person to grade a question, has no mark.
+
+NOT_GRADED = "the work is not graded yet"
+
+
+@dataclass(frozen=True)
+class StudentMark:
+    """A student's points, or None and why; `max_points` without extra credit."""
+
+    student: str
+    points: float | None
+    max_points: float
+    reason: str = ""
+
+
+def class_marks(
+    verdicts: Sequence[Verdict], gradebook: ClassGradebook
+) -> Mapping[str, StudentMark]:
+    """Return the mark of everybody who has a verdict or an entry in the gradebook, by student."""
+    marks = {verdict.student: _mark(verdict, gradebook) for verdict in verdicts}
+    for student, entry in gradebook.entries.items():
+        # Else graded by `nbgrader autograde`, or not at all.
+        if student not in marks and not gradebook.has_only_time(student):
+            points = entry.points if entry.has_marks else None
+            mark = StudentMark(
+                student, points, entry.max_points, NOT_GRADED if points is None else ""
+            )
+            marks[student] = _complete(mark, entry.waiting)
+    held = ((mark, gradebook.records.get(mark.student, NO_RECORD)) for mark in marks.values())
+    return {mark.student: _given_out(mark, record) for mark, record in held}
+
+
+def _given_out(mark: StudentMark, record: StudentRecord) -> StudentMark:
+    """Return the mark, or none as long as it is held back."""
+    return replace(mark, points=None, reason=f"held back: {record.held}") if record.held else mark
+
+
+def _mark(verdict: Verdict, gradebook: ClassGradebook) -> StudentMark:
+    entry = entry_of(verdict, gradebook.entries)
+    points = points_of(verdict, gradebook.entries)
+    most = max_points_of(verdict, gradebook.entries)
+    why = why_not_graded(verdict).removesuffix(".") if points is None else ""
+    mark = StudentMark(verdict.student, points, most, why)
+    return _complete(mark, entry.waiting if entry else ())
+
+
+def _complete(mark: StudentMark, waiting: Sequence[str]) -> StudentMark:
+    """Return the mark, or none as long as somebody has to grade a part of it."""
+    if mark.points is None or not waiting:
+        return mark
+    first = f"`{waiting[0]}`" if len(waiting) == 1 else count(len(waiting), "question")
+    verb = "is" if len(waiting) == 1 else "are"
+    return StudentMark(mark.student, None, mark.max_points, f"{first} {verb} not graded yet")
+
+
+# Where in a platform's own table marks go: the column, the most points there, and what is kept.
+#
+# - Canvas, `lib/gradebook_exporter.rb` and `gradebook_importer.rb`: headings Student, ID, SIS User
+#   ID, SIS Login ID, Section, then `Title (123)` for each assignment. The row that begins with
+#   "Points Possible" has the most points, "(read only)" where nothing may be imported. `EX` is a
+#   student who is excused, `N/A` one who does not have the assignment. Numbers may have a comma.
+# - Moodle, `mod/assign/gradingtable.php` and `feedback/offline/importgradeslib.php`: Identifier
+#   ("Participant 123"), Full name, Email address, Status, Grade, Maximum grade, "Grade can be
+#   changed", and more, all in the language of the site. The import wants the headings as they were.
+#   So the grade is known by its place: left of a column in which every number is the same.
+
+POINTS_POSSIBLE = "Points Possible"
+KEPT = {"ex": "excused in Canvas", "n/a": "does not have the assignment in Canvas"}
+_ASSIGNMENT = re.compile(r"(?P<title>.+) \((?P<number>\d+)\)")
+_NUMBER = re.compile(r"-?\d+(?:[.,]\d+)?")
+
+
+@dataclass(frozen=True)
+class GradebookColumn:
+    """A column for marks: its number, the most points there (None if unknown), rows to pass over.
+
+    `kept` are values that say something of their own and stay, with what they say. `worksheet`
+    says that the table is Moodle's.
+    """
+
+    number: int
+    max_points: float | None
+    passed_over: frozenset[int]
+    kept: dict[str, str]
+    worksheet: bool = False
+
+
+def canvas_column(table: CsvTable, wanted: str | None) -> GradebookColumn:
+    """Return the column of an assignment in a gradebook that Canvas exported.
+
+    `wanted` is its heading, its title or its number; without it, there has to be just one. Raise
+    `KitError` when there is no such column, or Canvas would not read it.
+    """
+    headings = table.headings
+    if "ID" not in headings or "Section" not in headings:
+        raise KitError(
+            "this is not a gradebook that Canvas exported: it has no columns ID and Section",
+            place=str(table.path),
+            cure="in Canvas, open Grades, choose Export, and name that file",
+        )
+    found = {
+        at: match for at, text in enumerate(headings) if (match := _ASSIGNMENT.fullmatch(text))
+    }
+    chosen = [
+        at
+        for at, match in found.items()
+        if wanted in (None, headings[at], match["title"], match["number"])
+    ]
+    number = _only(chosen, [headings[at] for at in found], wanted, table)
+    possible = next(
+        (at for at, row in enumerate(table.rows) if at and POINTS_POSSIBLE in row[0].value), None
+    )
+    words = table.value(table.rows[possible], number) if possible else ""
+    if "read only" in words:
+        raise KitError(
+            f"Canvas does not import the column {clean_line(headings[number], 80)!r}",
+            place=str(table.path),
+            cure="name the column of an assignment",
+        )
+    passed_over = frozenset(() if possible is None else range(1, possible + 1))
+    return GradebookColumn(number, number_of(words), passed_over, KEPT)
+
+
+def moodle_column(table: CsvTable, wanted: str | None) -> GradebookColumn:
+    """Return the column of the grade in a grading worksheet of Moodle.
+
+    `wanted` is its heading; without it, its place tells. Raise `KitError` when that is not clear.
+    """
+    headings = table.headings
+    if wanted is not None:
+        chosen = [at for at, text in enumerate(headings) if text == wanted]
+    else:
+        chosen = [at for at in range(1, len(headings) - 1) if _is_grade(table, at)]
+    number = _only(chosen, headings, wanted, table)
+    return GradebookColumn(number, _same_number(table.column(number + 1)), frozenset(), {}, True)
+
+
+def number_of(text: str) -> float | None:
+    """Return the number that a cell holds, with a point or a comma; None for anything else."""
+    text = text.strip()
+    return float(text.replace(",", ".")) if _NUMBER.fullmatch(text) else None
+
+
+def _is_grade(table: CsvTable, number: int) -> bool:
+    """Whether a column may be the grade: numbers or nothing, and right of it the most points."""
+    most = _same_number(table.column(number + 1))
+    values = [value for value in table.column(number) if value not in ("", "-")]
+    numbers = [number_of(value) for value in values]
+    return most is not None and most > 0 and all(n is not None and n <= most for n in numbers)
+
+
+def _same_number(values: Sequence[str]) -> float | None:
+    """Return the number that stands in every cell, None when they differ or one is no number."""
+    numbers = {number_of(value) for value in values}
+    return numbers.pop() if len(numbers) == 1 else None
+
+
+def _only(chosen: Sequence[int], known: Sequence[str], wanted: str | None, table: CsvTable) -> int:
+    if len(chosen) == 1:
+        return chosen[0]
+    which = "the marks" if wanted is None else f"{clean_line(wanted, 80)!r}"
+    names = ", ".join(clean_line(name, 60) for name in known[:20]) or "none"
+    raise KitError(
+        f"{'no column' if not chosen else 'more than one column'} could be that of {which}",
+        place=str(table.path),
+        cure=f"name it with --column; there are: {names}",
+    )
 
 
 @dataclass(frozen=True)
@@ -133,3 +309,105 @@ def _factor(
 def _written(points: float, comma: bool) -> str:
     text = f"{round(points, 4) + 0.0:.10g}"  # as in grades.csv; -0 is 0
     return text.replace(".", ",") if comma else text
+
+
+# The marks of a class as scores of LTI 1.3, for a program that sends them: nothing is sent here.
+#
+# A score is the object that "Assignment and Grade Services 2.0" of 1EdTech posts to a platform,
+# with the media type application/vnd.ims.lis.v1.score+json
+# (https://www.imsglobal.org/spec/lti-ags/v2p0). Who has no mark has no object: one without a
+# score would clear what the platform has.
+
+USER_COLUMN = "lti_user_id"
+LONGEST_USER = 255  # characters of a `sub`, as OpenID Connect has it
+_NO_USER = "has no user of the platform in the roster"
+
+
+@dataclass(frozen=True)
+class LtiScores:
+    """The scores as JSON, how many there are, and whom there is none for.
+
+    `problems` are marks without a score, `notes` are students of the roster without a mark.
+    """
+
+    text: str
+    count: int
+    problems: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def read_users(roster: Path, id_column: str | None, user_column: str) -> Mapping[str, str]:
+    """Return the platform's user of each student, exactly as it is written; "" for none.
+
+    Raise `KitError` when the roster has no such column, or two users for one student.
+    """
+    students, table = read_class_list(roster, id_column), read_table(roster)
+    if user_column not in table.headings:
+        raise KitError(
+            f"the roster has no column {clean_line(user_column, 80)!r} with the platform's users",
+            place=str(roster),
+            cure="add it, or name the column that has them with --user-column: "
+            + ", ".join(clean_line(each, 60) for each in table.headings[:20]),
+        )
+    if (columns := table.headings.count(user_column)) > 1:
+        raise KitError(
+            f"the roster has {columns} columns {clean_line(user_column, 80)!r}",
+            place=str(roster),
+            cure="leave the one with the platform's users, or give the other another heading",
+        )
+    student_at, user_at = (table.headings.index(name) for name in (students.ids, user_column))
+    found: dict[str, set[str]] = defaultdict(set)
+    for row in table.rows[1:]:
+        if student := table.value(row, student_at):
+            found[student] |= {user} if (user := table.value(row, user_at)) else set()
+    for student, users in found.items():
+        if len(users) > 1:
+            raise KitError(
+                f"{clean_line(student, 80)} has {len(users)} users in the roster",
+                place=str(roster),
+                cure="leave the one that the platform knows",
+            )
+    return {student: next(iter(users), "") for student, users in found.items()}
+
+
+def lti_scores(
+    marks: Mapping[str, StudentMark], users: Mapping[str, str], moment: datetime
+) -> LtiScores:
+    """Return a score for every mark; `moment` is when the marks were taken from the gradebook."""
+    owners = Counter(user for user in users.values() if user)
+    timestamp = moment.astimezone(UTC).isoformat(timespec="milliseconds")
+    scores: list[dict[str, object]] = []
+    problems: list[str] = []
+    for student, mark in sorted(marks.items()):
+        user = users.get(student, "")
+        if reason := _no_score(mark, user, owners[user]):
+            problems.append(f"{clean_line(student, 80)}: {reason}.")
+            continue
+        scores.append(
+            {
+                "userId": user,
+                "scoreGiven": mark.points,
+                "scoreMaximum": mark.max_points,
+                "timestamp": timestamp,
+                "activityProgress": "Completed",
+                "gradingProgress": "FullyGraded",
+            }
+        )
+    notes = [f"{clean_line(each, 80)}: no mark." for each in sorted({*users} - {*marks})]
+    text = json.dumps(scores, indent=2) + "\n"
+    return LtiScores(text, len(scores), tuple(problems), tuple(notes))
+
+
+def _no_score(mark: StudentMark, user: str, owners: int) -> str:
+    """Return why there is no score for a mark; "" when there is one."""
+    if mark.points is None:
+        return f"no mark: {mark.reason}"
+    if not user:
+        return _NO_USER
+    if owners > 1:
+        return f"{owners} students have the same user in the roster"
+    if len(user) > LONGEST_USER or not user.isprintable():
+        return "what the roster has is no user of a platform"
+    if mark.points < 0 or mark.max_points <= 0:
+        return "a score is at least 0, and the most points are more than 0"
+    return ""

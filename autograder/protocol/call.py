@@ -2,11 +2,147 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+import dis
+import random
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from types import TracebackType
+from typing import Any, ClassVar
 
-from autograder.protocol import arrays, autograd, wire
+import numpy as np
+
+from autograder.protocol import arrays, wire
+from autograder.protocol.arrays import read
+
+# PyTorch's gradients around a call: recorded, propagated back, and what a call leaves behind.
+
+
+def tracked(value: Any, leaves: list[Any]) -> Any:
+    """Return an argument that passes gradients on; what receives them is added to `leaves`."""
+    torch = sys.modules["torch"]
+    if isinstance(value, torch.nn.Linear):
+        leaves += value.parameters()
+    elif isinstance(value, torch.Tensor) and value.is_floating_point():
+        leaves.append(value.detach().requires_grad_())
+        return leaves[-1].clone()  # which the code may change in place, as it may any tensor
+    return value
+
+
+def propagate(value: Any, gradient: Any) -> None:
+    """Propagate gradients back from a result, or from each of several.
+
+    Nothing is propagated from what has lost its connection to the inputs.
+    """
+    torch = sys.modules["torch"]
+    several = isinstance(gradient, tuple)
+    pairs = zip(value, gradient) if several else [(value, gradient)]
+    connected = [pair for pair in pairs if getattr(pair[0], "requires_grad", False)]
+    if connected:
+        with torch.enable_grad():
+            weighted_sum(connected).backward()
+
+
+def weighted_sum(pairs: Iterable[tuple[Any, Any]]) -> Any:
+    """Return a number whose gradient at each result is the one that it is paired with.
+
+    To be handed gradients as they are, PyTorch would import SymPy.
+    """
+    return sum((result * arriving).sum() for result, arriving in pairs)
+
+
+def recording(on: bool | None) -> contextlib.AbstractContextManager[Any]:
+    """Record gradients with PyTorch, or none, whatever holds around it; None leaves it so."""
+    torch = sys.modules.get("torch")
+    return contextlib.nullcontext() if torch is None or on is None else torch.set_grad_enabled(on)
+
+
+def listed_parameters(instance: Any, names: Iterable[str]) -> list[str]:
+    """Say whether `parameters()`, which an optimizer asks, gives those of `names` and no more.
+
+    Returns `HIDDEN` when one of them is left out, and `ADDED` when there are others to be trained.
+    """
+    torch = sys.modules.get("torch")
+    if not (torch and names and issubclass(type(instance), torch.nn.Module)):
+        return []
+    asked, listed = [read(instance, name) for name in names], list(instance.parameters())
+    hidden = {id(each) for each in asked} - {id(each) for each in listed}
+    added = {id(each) for each in listed if each.requires_grad} - {id(each) for each in asked}
+    return [wire.HIDDEN] * bool(hidden) + [wire.ADDED] * bool(added)
+
+
+def recorded(arguments: Iterable[Any]) -> list[bool]:
+    """Say which arguments are tensors that PyTorch itself was asked to record gradients for."""
+    return [getattr(each, "requires_grad", False) is True and each.is_leaf for each in arguments]
+
+
+def training_mode(instance: Any) -> bool | None:
+    """Say whether a module is in training; None for what is no module."""
+    torch = sys.modules.get("torch")
+    if not (torch and issubclass(type(instance), torch.nn.Module)):
+        return None
+    return bool(instance.training)
+
+
+class Settings:
+    """What a student's code must leave as it is: settings of PyTorch, and chance.
+
+    A number is drawn before and after a call from each generator that all code shares. Where the
+    one after it is that of the call before, but the one before is not, the call has set a seed.
+    """
+
+    _last: ClassVar[dict[str, tuple[Any, Any, bool]]] = {}  # of the call before this one
+
+    def __init__(self) -> None:
+        self._before, self._drawn = self._now(), _drawn()
+
+    def changed(self) -> list[str]:
+        """Return the names of those that are not as they were."""
+        return [*self._switched(), *self._seeded()]
+
+    def _seeded(self) -> list[str]:
+        found = []
+        for name, after in _drawn().items():
+            before = self._drawn.get(name)
+            last, repeated, seeded = self._last.get(name, (None, None, False))
+            seeded = after == repeated and (seeded or before != last)
+            self._last[name] = before, after, seeded
+            found += [name] * seeded
+        return found
+
+    def restore(self) -> None:
+        """Set all settings as they were."""
+        if self._switched():
+            torch = sys.modules["torch"]
+            torch.set_grad_enabled(self._before["set_grad_enabled"])
+            torch.set_default_dtype(self._before["set_default_dtype"])
+
+    def _switched(self) -> list[str]:
+        now = self._now()
+        return [name for name, setting in self._before.items() if now[name] != setting]
+
+    def _now(self) -> dict[str, Any]:
+        torch = sys.modules.get("torch")
+        if torch is None:
+            return {}
+        return {
+            "set_grad_enabled": torch.is_grad_enabled(),
+            "set_default_dtype": torch.get_default_dtype(),
+        }
+
+
+# Kept here, so that they are the libraries' own whatever a student's code does to the names.
+_python_number, _numpy_number = random.random, np.random.random_sample
+
+
+def _drawn() -> dict[str, Any]:
+    """Draw a number from each generator that all code shares."""
+    drawn: dict[str, Any] = {wire.PYTHON_SEED: _python_number(), wire.NUMPY_SEED: _numpy_number()}
+    if torch := sys.modules.get("torch"):
+        number = torch.empty((), dtype=torch.int64, device="cpu").random_()
+        drawn[wire.TORCH_SEED] = number.item()
+    return drawn
 
 
 class Missing(Exception):
@@ -74,20 +210,20 @@ def perform(target: Callable[..., Any], call: Call) -> Performed:
 
     Raises `Missing` when the class has no such method, and whatever the code raises.
     """
-    with autograd.recording(None if call.recording else False):
-        settings = autograd.Settings()
+    with recording(None if call.recording else False):
+        settings = Settings()
         try:
             return _performed(target, call, settings)
         finally:
             settings.restore()
 
 
-def _performed(target: Callable[..., Any], call: Call, settings: autograd.Settings) -> Performed:
+def _performed(target: Callable[..., Any], call: Call, settings: Settings) -> Performed:
     if call.method is None:
         for earlier in call.earlier:
             arrays.held(result_of(target, earlier.arguments, earlier.keywords))
         # A file that switches gradients off spoils its layer; a step in it is judged by itself.
-        with autograd.recording(None if call.backward is None else True):
+        with recording(None if call.backward is None else True):
             given = _Given(call, call.arguments)
             value = arrays.held(result_of(target, given.arguments, call.keywords))
             changed = given.recorded()
@@ -99,9 +235,9 @@ def _performed(target: Callable[..., Any], call: Call, settings: autograd.Settin
         return Performed(value, given.arguments, {}, gradients, observations)
     given = _Given(call, call.method_arguments)
     life = _Life(target, call, given.arguments)
-    mode = autograd.mode(life.instance)
+    mode = training_mode(life.instance)
     value = _called(life.instance, call, given) if call.method else None
-    changed = [wire.MODE] * (autograd.mode(life.instance) != mode) + given.recorded()
+    changed = [wire.MODE] * (training_mode(life.instance) != mode) + given.recorded()
     gradients = given.gradients(value, life.instance)
     seen = arrays.snapshot(value) if call.earlier else []
     life.call_again()
@@ -113,7 +249,7 @@ def _performed(target: Callable[..., Any], call: Call, settings: autograd.Settin
         except AttributeError:
             continue  # left out: the caller can see that
     after = given.arguments if call.method else []
-    listed = autograd.listed_parameters(instance, call.attributes)
+    listed = listed_parameters(instance, call.attributes)
     observations = [*settings.changed(), *listed, *changed, *_overwritten(value, seen)]
     return Performed(value, after, found, gradients, observations)
 
@@ -233,17 +369,31 @@ class _Given:
         if call.backward is None:
             self.arguments = laid_out
         else:
-            self.arguments = [autograd.tracked(value, self._leaves) for value in laid_out]
-        self._recorded = autograd.recorded(self.arguments)
+            self.arguments = [tracked(value, self._leaves) for value in laid_out]
+        self._recorded = recorded(self.arguments)
 
     def recorded(self) -> list[str]:
         """Return what is seen of arguments that gradients are recorded for since they are given."""
-        return [wire.RECORDED] * (autograd.recorded(self.arguments) != self._recorded)
+        return [wire.RECORDED] * (recorded(self.arguments) != self._recorded)
 
     def gradients(self, value: Any, instance: Any = None) -> list[Any]:
         """Propagate the gradient back from a result; return those that arrived."""
         if self._call.backward is None:
             return []
-        autograd.propagate(value, self._call.backward)
+        propagate(value, self._call.backward)
         names = self._call.attributes if instance is not None else ()
         return [leaf.grad for leaf in (*self._leaves, *(arrays.read(instance, n) for n in names))]
+
+
+# Whether an exception comes from a `raise` of the code itself, or from a library written in C.
+#
+# PyTorch raises NotImplementedError for operators that it does not have, such as `^` of numbers
+# with a fraction. The last frame of Python is then the code's own, as it is where a stub raises.
+
+_RAISE = dis.opmap["RAISE_VARARGS"]
+
+
+def is_raise(step: TracebackType) -> bool:
+    """Say whether the code of this step of a traceback was at a `raise` of its own."""
+    code = step.tb_frame.f_code.co_code
+    return step.tb_lasti < len(code) and code[step.tb_lasti] == _RAISE

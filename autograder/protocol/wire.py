@@ -323,3 +323,33 @@ def _no_constant(name: str) -> Any:
 
 _ENCODER = json.JSONEncoder(allow_nan=False)
 _DECODER = json.JSONDecoder(object_pairs_hook=_no_duplicates, parse_constant=_no_constant)
+
+
+# Bytes as they come over a channel, taken out frame by frame: the same on both ends.
+
+
+class FrameBuffer:
+    """What was received and is not used yet."""
+
+    def __init__(self) -> None:
+        self._held = bytearray()
+
+    def add(self, part: bytes) -> None:
+        """Add bytes that have come."""
+        self._held += part
+
+    def take(self) -> tuple[bytes, bytes] | None:
+        """Return header and payload of the next frame as they came; None until all of it is there.
+
+        Raises `WireError` as soon as its beginning is wrong.
+        """
+        held = self._held
+        if len(held) < PREFIX.size:
+            return None
+        head, size = read_prefix(bytes(held[: PREFIX.size]))
+        whole = PREFIX.size + head + size
+        if len(held) < whole:
+            return None
+        frame = bytes(held[PREFIX.size : whole])
+        del held[:whole]
+        return frame[:head], frame[head:]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from autograder.releasing.release import Released
-from autograder.releasing.requirements import total_size
+from autograder.releasing.wheel import total_size
 
 
 def release_summary(released: Sequence[Released], folder: Path, repository: str = "") -> str:

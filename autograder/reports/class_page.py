@@ -8,40 +8,191 @@ rows at once, and not a hundred thousand.
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from random import SystemRandom
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from markupsafe import Markup
 
 from autograder.model.exercise import Exercise
-from autograder.model.files import write_whole
-from autograder.model.symbols import KEY, count, number
+from autograder.model.files import folders_of, write_whole
+from autograder.model.symbols import KEY, RIGHT, count, mark, number, step_mark
 from autograder.model.verdict import Verdict
-from autograder.reports.chain_breaks import chain_breaks
-from autograder.reports.class_rows import KINDS, UNNAMED, class_rows
-from autograder.reports.class_summary import most_missed, whole_layers
-from autograder.reports.feedback import environment
-from autograder.reports.follow_up import FollowUp
+from autograder.reports import table
+from autograder.reports.class_summary import (
+    NOT_ASKED,
+    chain_breaks,
+    chain_place,
+    mark_distribution,
+    most_missed,
+    whole_layers,
+)
+from autograder.reports.feedback import environment, level_words, page_name, unprotected_words
 from autograder.reports.gradebook_entry import (
     NO_ENTRIES,
     GradebookEntries,
     changed_marks,
     points_of,
 )
-from autograder.reports.levels import level_words, unprotected_words
-from autograder.reports.mark_distribution import mark_distribution
-from autograder.reports.misunderstandings import Misunderstanding, step_counts
-from autograder.reports.page_script import class_script, script_source
-from autograder.reports.paragraphs import Paragraph, mistake_name
-from autograder.reports.roll import class_roll
-from autograder.reports.shown_students import ShownStudent, shown_students
-from autograder.reports.similar_pairs import NOTHING_SIMILAR, SimilarCode
-from autograder.reports.student_record import NO_RECORDS, StudentRecords
+from autograder.reports.misunderstandings import (
+    Misunderstanding,
+    Paragraph,
+    has_unnamed_mistake,
+    mistake_name,
+    step_counts,
+)
+from autograder.reports.roll import NOTHING_SIMILAR, FollowUp, SimilarCode, class_roll, shown_names
+from autograder.reports.student_record import (
+    NO_RECORD,
+    NO_RECORDS,
+    StudentRecord,
+    StudentRecords,
+    hand_in_words,
+    judged_words,
+)
+
+# How the class page shows students: each by a name, with a link to a page.
+
+
+class ShownStudent(NamedTuple):
+    """The name of a student as it is shown, and the link to the page."""
+
+    name: str
+    page: str
+
+
+def shown_students(
+    students: Sequence[str], records: StudentRecords = NO_RECORDS
+) -> Mapping[str, ShownStudent]:
+    """Return how each of the `students` is shown, who are all of the class, in its order."""
+    names = shown_names(students, records)
+    return {
+        student: ShownStudent(
+            names[student], f"{folder}/{page_name(student)}" if folder else page_name(student)
+        )
+        for student, folder in zip(students, folders_of(len(students)), strict=True)
+    }
+
+
+# The rows of the class page's heat map: one student each, with a cell for every step.
+#
+# A class has many thousand cells and few kinds of them, so a cell is written once and used again.
+
+# The class of a cell, by its sign: short, since a large class has many thousand cells.
+KINDS = dict(zip(KEY, ("r", "l", "w", "e", "a", "o", "t", "c", "j", "q"), strict=True))
+UNNAMED = "u"
+
+
+@dataclass(frozen=True)
+class ClassRow:
+    """One student: name and page, points in words and as a number, cells, and what to look at.
+
+    `place` is where the chain ends. `mistakes` are the numbers of the class's mistakes that this
+    student made, and `UNNAMED` for any mistake that has no name. `hand_in` and `graded` say what
+    was judged, when, and by what.
+    """
+
+    student: str
+    page: str
+    points: str
+    amount: float | None
+    cells: Markup
+    place: str
+    mistakes: str
+    diagnosis: str
+    hand_in: str = ""
+    graded: str = ""
+
+
+def class_rows(
+    exercise: Exercise,
+    verdicts: Sequence[Verdict],
+    shown: Mapping[str, ShownStudent],
+    entries: GradebookEntries,
+    mistakes: Sequence[Misunderstanding],
+    records: StudentRecords = NO_RECORDS,
+) -> list[ClassRow]:
+    """Return a row for each verdict, in their order; `shown` has all of them."""
+    made: dict[str, list[str]] = defaultdict(list)
+    for place, mistake in enumerate(mistakes):
+        for student in mistake.students:
+            made[student].append(str(place))
+    known = (records.get(each.student, NO_RECORD) for each in verdicts)
+    return [
+        _row(exercise, each, shown[each.student], entries, made, record)
+        for each, record in zip(verdicts, known, strict=True)
+    ]
+
+
+def _row(
+    exercise: Exercise,
+    verdict: Verdict,
+    shown: ShownStudent,
+    entries: GradebookEntries,
+    made: Mapping[str, Sequence[str]],
+    record: StudentRecord,
+) -> ClassRow:
+    place = chain_place(exercise, verdict)
+    ends = "not asked" if place == NOT_ASKED else mark(verdict.chain.outcome).words
+    marks = (step_mark(step) for step in verdict.steps)
+    cells = [_cell(mark.sign, mark.words) for mark in marks]
+    cells.append(_cell(table.chain_words(exercise, verdict), ends))
+    unnamed = [UNNAMED] if has_unnamed_mistake(verdict) else []
+    return ClassRow(
+        student=shown.name,
+        page=shown.page,
+        points=table.points_words(verdict, entries),
+        amount=points_of(verdict, entries),
+        cells=Markup("").join(cells),
+        place=place,
+        mistakes=" ".join([*made.get(verdict.student, ()), *unnamed]),
+        diagnosis=table.diagnosis_words(exercise, verdict),
+        hand_in=hand_in_words(record),
+        graded=judged_words(verdict),
+    )
+
+
+@cache
+def _cell(shown: str, words: str) -> Markup:
+    """Return a cell with its sign, and with words for who does not see it.
+
+    The sign of what is right is read aloud as "check mark". Words in every such cell would take the
+    browser twice as long as the whole table does without.
+    """
+    kind = KINDS.get(shown[0], "n")
+    if shown == RIGHT:
+        return Markup('<td class="{}">{}</td>').format(kind, shown)
+    return Markup('<td class="{}">{}<i>{}</i></td>').format(kind, shown, words)
+
+
+# The one script of the class page: its text, which is the same for every class, and its hash.
+#
+# The page's Content-Security-Policy names the hash, so that a browser runs this text and nothing
+# else, whatever a hand-in brings into the page. A student's page has no script.
+
+SCRIPT = "class.js.j2"
+
+
+@cache
+def class_script() -> str:
+    """Return the text of the script."""
+    return environment().get_template(SCRIPT).render()
+
+
+@cache
+def script_source() -> str:
+    """Return what the page's policy allows to run: the hash of the script."""
+    digest = hashlib.sha256(class_script().encode("utf-8")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
 
 MOST_ROWS = 5_000
 MOST_LINKS = 2_000  # in long lists: more are a megabyte, and those in the table are enough
@@ -127,7 +278,7 @@ def write_projected_page(
     SystemRandom().shuffle(graded)
     digits = len(str(len(graded)))
     numbers = {
-        verdict.student: f"student {number:0{digits}}" for number, verdict in enumerate(graded, 1)
+        verdict.student: f"student {place:0{digits}}" for place, verdict in enumerate(graded, 1)
     }
     entries = {
         numbers[student]: replace(entry, student=numbers[student], comments=())

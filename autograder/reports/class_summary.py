@@ -2,24 +2,117 @@
 
 from __future__ import annotations
 
+import statistics
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from autograder.model.exercise import Exercise
 from autograder.model.sanitize import clean_line
-from autograder.model.symbols import count
+from autograder.model.symbols import KEY, count, mark, number
 from autograder.model.verdict import NOT_JUDGED, Outcome, Verdict
-from autograder.reports.advice import own_layer, unwritten
+from autograder.reports.advice import layer_leads, own_layer, unwritten
 from autograder.reports.gradebook_entry import (
     NO_ENTRIES,
     GradebookEntries,
     changes_of,
+    max_points_of,
     points_of,
 )
-from autograder.reports.mark_distribution import mark_distribution
 from autograder.reports.misunderstandings import misunderstandings
 from autograder.reports.roll import class_roll
+
+# How the marks of a class are spread: the middle, who is far below it, and in which shares.
+
+TENTHS = 10
+_ROUNDING = 1e-9  # sums of thirds of points fall short of a whole number by less than this
+
+
+@dataclass(frozen=True)
+class MarkRange:
+    """How many students have a share of the points in one range; `words` name the range."""
+
+    words: str
+    students: int
+
+
+@dataclass(frozen=True)
+class MarkDistribution:
+    """The marks of a class in numbers, all in points.
+
+    `of` are the most points, None where students have different ones. Half of the class lies
+    between the two numbers of `middle`. `low` are the ids of who has less than half of the points,
+    the lowest first. `ranges` go from the lowest to the highest.
+    """
+
+    graded: int
+    not_graded: int
+    full: int
+    median: float
+    middle: tuple[float, float]
+    of: float | None
+    low: tuple[str, ...]
+    ranges: tuple[MarkRange, ...]
+
+    @property
+    def most(self) -> int:
+        """The number of students in the fullest range, at least 1."""
+        return max(1, *(each.students for each in self.ranges))
+
+    @property
+    def median_words(self) -> str:
+        """The median as "20 of 22"."""
+        return number(self.median) + ("" if self.of is None else f" of {number(self.of)}")
+
+    @property
+    def middle_words(self) -> str:
+        """The marks between which half of the class lies, as "13 to 22"."""
+        low, high = map(number, self.middle)
+        return low if low == high else f"{low} to {high}"
+
+
+def mark_distribution(
+    verdicts: Sequence[Verdict], entries: GradebookEntries
+) -> MarkDistribution | None:
+    """Return how the marks are spread, as the gradebook has them where it has `entries`.
+
+    It is None where nobody could earn a point.
+    """
+    marks = [
+        (points, max_points_of(verdict, entries), verdict.student)
+        for verdict in verdicts
+        if (points := points_of(verdict, entries)) is not None
+    ]
+    if not any(most > 0 for _, most, _ in marks):
+        return None
+    shares = [(points / most, student) for points, most, student in marks if most > 0]
+    tenths = Counter(min(TENTHS, int(TENTHS * share + _ROUNDING)) for share, _ in shares)
+    above = any(share > 1 + _ROUNDING for share, _ in shares)
+    all_points = [points for points, _, _ in marks]
+    return MarkDistribution(
+        graded=len(marks),
+        not_graded=len(verdicts) - len(marks),
+        full=sum(points >= most for points, most, _ in marks),
+        median=statistics.median(all_points),
+        middle=_middle_half(all_points),
+        of=marks[0][1] if len({most for _, most, _ in marks}) == 1 else None,
+        low=tuple(student for share, student in sorted(shares) if share < 0.5 - _ROUNDING),
+        ranges=tuple(MarkRange(_words(each, above), tenths[each]) for each in range(TENTHS + 1)),
+    )
+
+
+def _middle_half(points: Sequence[float]) -> tuple[float, float]:
+    if len(points) == 1:
+        return points[0], points[0]
+    low, _, high = statistics.quantiles(points, n=4, method="inclusive")
+    return low, high
+
+
+def _words(tenth: int, above: bool) -> str:
+    if tenth == TENTHS:
+        return "all points or more" if above else "all points"
+    low, high = 100 * tenth // TENTHS, 100 * (tenth + 1) // TENTHS
+    return f"{low} to under {high} %" if tenth else f"under {high} %"
 
 
 def class_summary(
@@ -121,3 +214,88 @@ def _misconceptions(exercise: Exercise, verdicts: Sequence[Verdict]) -> Iterator
     named = [each for each in misunderstandings(exercise, verdicts) if each.name]
     for each in sorted(named, key=lambda each: (-len(each.students), each.step, each.name)):
         yield f"{each.name} (in {each.step}): {count(len(each.students), 'student')}"
+
+
+# Where the chains of a class break: which of the students' own steps stops them end to end.
+
+# Where the chain of a student ends, beside the number of a step.
+RIGHT_TO_THE_END, NO_SINGLE_STEP, NOT_RUN, NOT_ASKED = "right", "0", "none", ""
+
+
+@dataclass(frozen=True)
+class StepBreaks:
+    """How many chains break at one place, by the sign of how they end.
+
+    `place` is as `chain_place` gives it. `right_alone` are those in which the step itself is right.
+    """
+
+    place: str
+    signs: dict[str, int]
+    right_alone: int = 0
+
+    @property
+    def students(self) -> int:
+        """How many chains break here."""
+        return sum(self.signs.values())
+
+
+@dataclass(frozen=True)
+class ChainBreaks:
+    """Where the chains of a class break: sentences, the signs in use, the places in order."""
+
+    sentences: tuple[str, ...]
+    signs: tuple[str, ...]
+    places: tuple[StepBreaks, ...]
+
+    @property
+    def most(self) -> int:
+        """The number of chains that break at the worst place, at least 1."""
+        return max([1, *(place.students for place in self.places)])
+
+
+def chain_place(exercise: Exercise, verdict: Verdict) -> str:
+    """Return where a student's chain ends: the number of the step where it breaks, from 1.
+
+    `RIGHT_TO_THE_END`, `NO_SINGLE_STEP` (it is wrong, and no step is to blame), `NOT_RUN` and
+    `NOT_ASKED` stand for the rest.
+    """
+    chain = verdict.chain
+    if chain.outcome is Outcome.PASSED:
+        return RIGHT_TO_THE_END if chain.asked else NOT_ASKED
+    if chain.outcome in (Outcome.INFRASTRUCTURE, Outcome.REJECTED):
+        return NOT_RUN
+    if chain.breaks_at is None:
+        return NO_SINGLE_STEP
+    return str([step.name for step in exercise.steps].index(chain.breaks_at) + 1)
+
+
+def chain_breaks(exercise: Exercise, verdicts: Sequence[Verdict]) -> ChainBreaks | None:
+    """Return where the chains break; None where no verdict knows how the steps work together."""
+    ends = [(chain_place(exercise, verdict), verdict) for verdict in verdicts]
+    if all(place in (NOT_ASKED, NOT_RUN) for place, _ in ends):
+        return None
+    places = []
+    for place in [*(str(n) for n in range(1, len(exercise.steps) + 1)), NO_SINGLE_STEP]:
+        here = [verdict for at, verdict in ends if at == place]
+        if here:
+            signs = Counter(mark(verdict.chain.outcome).sign for verdict in here)
+            alone = 0 if place == NO_SINGLE_STEP else _right_alone(here, int(place))
+            places.append(StepBreaks(place, dict(signs), alone))
+    used = tuple(sign for sign in KEY if any(sign in place.signs for place in places))
+    return ChainBreaks(tuple(_sentences(ends)), used, tuple(places))
+
+
+def _right_alone(verdicts: Sequence[Verdict], position: int) -> int:
+    return sum(verdict.steps[position - 1].passes for verdict in verdicts)
+
+
+def _sentences(ends: Sequence[tuple[str, Verdict]]) -> Iterator[str]:
+    run = [verdict for place, verdict in ends if place not in (NOT_ASKED, NOT_RUN)]
+    right = sum(verdict.chain.outcome is Outcome.PASSED for verdict in run)
+    yield f"Right end to end: {right} of {count(len(run), 'student')}."
+    layers = sum(layer_leads(verdict) for verdict in run)
+    if layers:
+        yield f"Not right end to end, but with a layer that is right by itself: {layers}."
+    not_run = sum(place == NOT_RUN for place, _ in ends)
+    if not_run:
+        yield f"Not run end to end: {count(not_run, 'student')}."

@@ -17,12 +17,10 @@ from autograder.model.exercise import Exercise
 from autograder.model.files import write_whole
 from autograder.model.symbols import KEY, count, number, step_mark
 from autograder.model.verdict import Verdict
-from autograder.reports.class_page import MOST_ROWS
-from autograder.reports.class_rows import KINDS
+from autograder.reports.class_page import KINDS, MOST_ROWS, shown_students
 from autograder.reports.feedback import environment
 from autograder.reports.gradebook_entry import GradebookEntries, max_points_of, points_of
 from autograder.reports.roll import class_roll, shown_names
-from autograder.reports.shown_students import shown_students
 from autograder.reports.student_record import NO_RECORDS, StudentRecords
 from autograder.reports.table import points_words
 

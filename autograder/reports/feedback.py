@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -22,7 +22,7 @@ from autograder.model.exercise import Exercise
 from autograder.model.files import file_content, file_stem, write_content, write_whole
 from autograder.model.sanitize import clean
 from autograder.model.symbols import OUR_FAULT, count, number, tone
-from autograder.model.verdict import NOT_JUDGED, Finding, Outcome, StepVerdict, Verdict
+from autograder.model.verdict import NOT_JUDGED, NOT_RUN, Finding, Outcome, StepVerdict, Verdict
 from autograder.reports import advice
 from autograder.reports.finding import (
     NOT_TOLD,
@@ -43,8 +43,7 @@ from autograder.reports.gradebook_entry import (
     reasons_of,
     step_points,
 )
-from autograder.reports.levels import level_words, unprotected_words
-from autograder.reports.paragraphs import Paragraph, paragraphs_for
+from autograder.reports.misunderstandings import Paragraph, paragraphs_for
 from autograder.reports.roll import class_roll
 from autograder.reports.student_record import (
     NO_RECORD,
@@ -54,6 +53,30 @@ from autograder.reports.student_record import (
     held_words,
 )
 from autograder.reports.verdict_files import MOST_CODE
+
+# Says on every page how well the grader was protected, and loudly if it was not.
+#
+# A mark given without protection looks like any other mark, so the reader must be told right
+# beside it.
+
+
+def level_words(verdicts: Iterable[Verdict]) -> str:
+    """Return the levels, as in "Protection while grading: full.", or "" if nothing was run."""
+    levels = sorted({verdict.protection for verdict in verdicts} - {NOT_RUN})
+    return f"Protection while grading: {', '.join(levels)}." if levels else ""
+
+
+def unprotected_words(verdicts: Iterable[Verdict]) -> str:
+    """Return a warning to put above marks given without protection, or "" if there are none."""
+    from autograder.model.protection import Protection
+
+    if not any(verdict.protection == Protection.PROCESS for verdict in verdicts):
+        return ""
+    return (
+        f"Graded without protection (level: {Protection.PROCESS}). Nothing reliable kept a "
+        "submission away from the grader or the work of others; this was allowed explicitly."
+    )
+
 
 _WIDTH = 78  # columns of the text
 

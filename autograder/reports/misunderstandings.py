@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import json
 import re
+import textwrap
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
+from autograder.errors import KitError
 from autograder.model.exercise import Exercise
-from autograder.model.sanitize import clean_line
-from autograder.model.symbols import step_mark
+from autograder.model.files import read_small, write_whole
+from autograder.model.sanitize import clean, clean_line
+from autograder.model.symbols import count, step_mark
 from autograder.model.verdict import Finding, Outcome, StepVerdict, Verdict
 from autograder.reports.roll import class_roll
 
@@ -142,3 +148,156 @@ def of_any_hand_in(sentence: str) -> str:
     for pattern, words in _OF_ONE_HAND_IN:
         found = pattern.sub(words, found)
     return _LINE.sub("a line", sentence) if _BARE.fullmatch(found) else found
+
+
+# What the instructor writes to everybody who made one mistake; it stands on their pages.
+#
+# It is kept beside the results, so it also reaches who makes the mistake later. No mark follows
+# from it.
+
+PARAGRAPHS = "paragraphs.json"
+LONGEST = 2_000  # characters; more is no paragraph
+_MOST_BYTES = 4_000_000
+_FIELDS = frozenset(("step", "code", "text"))
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """The `text` for the mistake with this `code` at one step (see `mistakes_at`)."""
+
+    step: str
+    code: str
+    text: str
+
+    @property
+    def mistake(self) -> str:
+        """The name by which the class page calls the mistake: "softmax/3f2a9c01"."""
+        return f"{self.step}/{self.code}"
+
+
+def mistake_name(mistake: Misunderstanding) -> str:
+    """Return the name by which the class page calls a mistake, and by which it is written to."""
+    return f"{mistake.step}/{mistake.code}"
+
+
+def read_paragraphs(output: Path) -> tuple[Paragraph, ...]:
+    """Return the paragraphs that are kept in the folder of results `output`.
+
+    Raise `KitError` when the file is not one that the kit wrote.
+    """
+    file = output / PARAGRAPHS
+    try:
+        facts = json.loads(read_small(file, _MOST_BYTES).decode("utf-8"))
+    except FileNotFoundError:
+        return ()
+    except (ValueError, RecursionError) as error:
+        raise _damaged(file) from error
+    if not isinstance(facts, list) or not all(map(_is_paragraph, facts)):
+        raise _damaged(file)
+    return tuple(Paragraph(**each) for each in facts)
+
+
+def write_paragraph(output: Path, paragraph: Paragraph) -> tuple[Paragraph, ...]:
+    """Keep a paragraph in place of one for the same mistake, and return all of them.
+
+    One without text is taken away. Raise `KitError` when it is too long, or cannot be kept.
+    """
+    if len(paragraph.text) > LONGEST:
+        raise KitError(
+            f"the text has {len(paragraph.text):,} characters; {LONGEST:,} are room for a "
+            "paragraph",
+            place=paragraph.mistake,
+            cure="shorten it, or put a link to the rest",
+        )
+    others = (each for each in read_paragraphs(output) if each.mistake != paragraph.mistake)
+    kept = (*others, paragraph) if paragraph.text else tuple(others)
+    text = json.dumps([asdict(each) for each in kept], indent=2, ensure_ascii=False)
+    write_whole(output / PARAGRAPHS, text + "\n")
+    return kept
+
+
+def paragraphs_for(step: StepVerdict, paragraphs: Sequence[Paragraph]) -> tuple[str, ...]:
+    """Return what the instructor writes to who made the mistakes of this step."""
+    codes = mistakes_at(step) if paragraphs else {}
+    return tuple(each.text for each in paragraphs if each.step == step.name and each.code in codes)
+
+
+def _is_paragraph(facts: object) -> bool:
+    if not isinstance(facts, dict) or facts.keys() != _FIELDS:
+        return False
+    return all(isinstance(value, str) for value in facts.values())
+
+
+def _damaged(file: Path) -> KitError:
+    return KitError(
+        "this file is damaged: it should hold what you wrote to students",
+        place=str(file),
+        cure="correct it, or delete it and write again with `attn tell`",
+    )
+
+
+# Drafts for an exercise's catalogue of known mistakes, from what a class did without a name.
+#
+# A draft is a student's code. Whoever takes one over reads it first, since the catalogue runs in
+# the trusted process.
+
+DRAFTS = "misconception-drafts.txt"  # no module: nobody has read it yet
+_WIDTH = 84
+_HEAD = '''"""Drafts for misconceptions.py, from mistakes of this class that have no name yet.
+
+Each one is code that a student handed in. Read it before you take it over: the catalogue runs with
+your rights. Then give it a name, and say what the answer does and where to look. A draft may need
+functions that the student wrote beside it.
+"""
+'''
+
+
+def write_drafts(
+    output: Path,
+    mistakes: Sequence[tuple[Misunderstanding, str]],
+    paragraphs: Sequence[Paragraph],
+) -> None:
+    """Write a draft for each mistake of a function that has no name and an example of its code.
+
+    What the instructor wrote about it becomes the draft's docstring. Without such a mistake, there
+    is no file. Raise `KitError` when the folder cannot be written.
+    """
+    text = draft_text(mistakes, paragraphs)
+    if text:
+        write_whole(output / DRAFTS, text)
+    else:
+        (output / DRAFTS).unlink(missing_ok=True)
+
+
+def draft_text(
+    mistakes: Sequence[tuple[Misunderstanding, str]], paragraphs: Sequence[Paragraph]
+) -> str:
+    """Return the drafts as Python code, "" when there is none."""
+    told = {each.mistake: each.text for each in paragraphs}
+    drafts: dict[str, list[str]] = defaultdict(list)
+    for mistake, example in mistakes:
+        if not mistake.name and (draft := _draft(mistake, example, told)):
+            drafts[mistake.step].append(textwrap.indent(draft, "    "))
+    classes = [f"class {step}:\n" + "\n\n".join(found) for step, found in drafts.items()]
+    return "\n\n\n".join([_HEAD.rstrip(), *classes]) + "\n" if classes else ""
+
+
+def _draft(mistake: Misunderstanding, example: str, told: dict[str, str]) -> str:
+    """Return the function of `example` under a name and with a docstring of the catalogue."""
+    try:
+        (function,) = ast.parse(example).body
+    except (SyntaxError, ValueError, RecursionError):  # it was too long to be shown whole
+        return ""
+    if not isinstance(function, ast.FunctionDef):
+        return ""
+    function.name = f"unnamed_{mistake.code}"
+    function.body.insert(0, ast.Expr(ast.Constant(_docstring(mistake, told))))
+    return ast.unparse(ast.fix_missing_locations(function))
+
+
+def _docstring(mistake: Misunderstanding, told: dict[str, str]) -> str:
+    who = count(len(mistake.students), "student")
+    words = told.get(mistake_name(mistake)) or f"{mistake.sentence} (of {who})"
+    paragraphs = [textwrap.fill(each, _WIDTH) for each in clean(words, 2_000).split("\n") if each]
+    # As deep as the function's body is before it is put into its class.
+    return textwrap.indent("\n\n".join(paragraphs), " " * 4).lstrip() + "\n" + " " * 4

@@ -7,13 +7,18 @@ one place that makes sure that both are safe.
 from __future__ import annotations
 
 import hashlib
+import json
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from autograder.errors import KitError
 from autograder.model.exercise import Exercise
+from autograder.model.files import write_whole
 from autograder.model.sanitize import UNSEEN_NAME, clean_line
+from autograder.model.symbols import count
 from autograder.model.verdict import Verdict
 from autograder.reports.student_record import NO_RECORD, NO_RECORDS, StudentRecords, called
 
@@ -88,3 +93,110 @@ def _order(verdicts: Iterable[Verdict]) -> list[int]:
             )
         places[verdict.student] = place
     return [places[student] for student in sorted(places, key=lambda name: (name.casefold(), name))]
+
+
+# Hand-ins whose code is more alike than chance makes it, as the class page shows them.
+
+
+@dataclass(frozen=True)
+class SimilarPair:
+    """Two students, the steps in which they share rare code, and the code of some of these steps.
+
+    `part` is how much of the rare code of both is shared, from 0 to 1. `examples` holds for a step
+    what each of the two wrote, without comments.
+    """
+
+    students: tuple[str, str]
+    steps: tuple[str, ...]
+    part: float
+    examples: tuple[tuple[str, str, str], ...] = ()
+
+    def words(self, titles: Mapping[str, str]) -> str:
+        """Return in words what the two share; `titles` are those of the steps."""
+        named = [titles[step] for step in self.steps if step in titles]
+        others = len(self.steps) - len(named)
+        listed = [*named, *([count(others, "further function")] if others else [])]
+        where = ", ".join(listed)
+        return f"{round(100 * self.part)} % of their rare code is the same, in: {where}."
+
+
+@dataclass(frozen=True)
+class SimilarCode:
+    """The pairs to be shown, how many there are in all, and whether anybody was not compared."""
+
+    pairs: tuple[SimilarPair, ...] = ()
+    found: int = 0
+    left_out: int = 0
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What is to be said about the pairs that are not shown and the code that was not read."""
+        more = self.found - len(self.pairs)
+        told = [f"{count(more, 'further pair')} of this kind."] if more > 0 else []
+        if self.left_out:
+            told.append(f"The code of {count(self.left_out, 'student')} could not be compared.")
+        return tuple(told)
+
+
+NOTHING_SIMILAR = SimilarCode()
+
+
+# What waits for the instructor after a run: who, why, and what settles it.
+
+FORMAT_VERSION = 1
+LONGEST_LISTED = 40
+MOST_NAMES = 5
+_TOLD = ("kind", "students", "reason", "cure", "not_graded")  # to programs
+
+
+@dataclass(frozen=True)
+class FollowUp:
+    """One thing that waits for the instructor.
+
+    `kind` is one word for programs, `reason` and `cure` are sentences; `cure` says what settles it.
+    With `not_graded`, the students have no mark until then. `names` are those of the students as
+    they are shown, and `files` what they handed in, where that is known.
+    """
+
+    kind: str
+    students: tuple[str, ...]
+    reason: str
+    cure: str
+    not_graded: bool = False
+    names: tuple[str, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def shown_names(self) -> tuple[str, ...]:
+        """The names of all students, as they are shown."""
+        return self.names or self.students
+
+    @property
+    def who(self) -> str:
+        """The students in words: the first five by name."""
+        first = self.shown_names[:MOST_NAMES]
+        names = ", ".join(clean_line(name, LONGEST_LISTED) for name in first)
+        more = len(self.students) - MOST_NAMES
+        return f"{names} and {more} more" if more > 0 else names
+
+    @property
+    def line(self) -> str:
+        """The whole in one line: "ada, ben: reason cure"."""
+        amount = f"{count(len(self.students), 'student')} " if len(self.students) > 1 else ""
+        who = f"{amount}({self.who})" if amount else self.who
+        return f"{who}: {self.reason} {self.cure}".rstrip()
+
+
+def write_follow_ups(path: Path, exercise: str, follow_ups: Sequence[FollowUp]) -> Path:
+    """Write the list to `path` as JSON, for programs; return `path`.
+
+    It is an object with format_version, exercise, and needs_you: a list of objects with what is
+    `_TOLD` of a `FollowUp`. Names are as they were handed in.
+    """
+    facts = {
+        "format_version": FORMAT_VERSION,
+        "exercise": exercise,
+        "needs_you": [{name: getattr(each, name) for name in _TOLD} for each in follow_ups],
+    }
+    write_whole(path, json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
+    return path

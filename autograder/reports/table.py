@@ -18,6 +18,7 @@ from autograder.model.sanitize import clean_line, terminal_line
 from autograder.model.symbols import count, key, mark, number, step_mark, style
 from autograder.model.verdict import Outcome, Verdict
 from autograder.reports.advice import first_line
+from autograder.reports.feedback import level_words, unprotected_words
 from autograder.reports.gradebook_entry import (
     NO_ENTRIES,
     GradebookEntries,
@@ -25,7 +26,6 @@ from autograder.reports.gradebook_entry import (
     max_points_of,
     points_of,
 )
-from autograder.reports.levels import level_words, unprotected_words
 from autograder.reports.roll import class_roll, shown_names
 from autograder.reports.student_record import NO_RECORDS, StudentRecords
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from autograder.model.protection import Protection
 
 if TYPE_CHECKING:
-    from autograder.sandbox.sandboxed_student import SandboxedStudent
+    from autograder.sandbox.workers import SandboxedStudent
     from autograder.sandbox.zygote import Zygote
 
 __all__ = ["Protection", "SandboxedStudent", "Zygote"]
@@ -17,7 +17,7 @@ __all__ = ["Protection", "SandboxedStudent", "Zygote"]
 
 def __getattr__(name: str) -> object:
     if name == "SandboxedStudent":
-        from autograder.sandbox.sandboxed_student import SandboxedStudent
+        from autograder.sandbox.workers import SandboxedStudent
 
         return SandboxedStudent
     if name == "Zygote":

@@ -8,12 +8,78 @@ the default demand, grading starts only when somebody asks for it by name.
 from __future__ import annotations
 
 import platform
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from autograder.errors import KitError
+from autograder.model.machine_fault import TOO_FEW_FILES, limit_named_in, no_proc
 from autograder.model.protection import Protection
-from autograder.sandbox import remedies
+from autograder.model.shipped import ANSWERS
+from autograder.worker.plan import FILE_MEGABYTES, OPEN_FILES, TOO_LOW
+
+# What to do about a missing layer, on the machine where it is missing.
+#
+# The same refusal has different causes: a setting of the distribution, a container, an old
+# kernel. A wrong remedy costs an instructor an evening. So the settings are read, and where the
+# cause cannot be known, the remedy offers alternatives.
+
+# A setting, the value that forbids ordinary users to make namespaces, and the one that allows it.
+_SWITCHES = (
+    ("kernel/apparmor_restrict_unprivileged_userns", "1", "0"),
+    ("kernel/unprivileged_userns_clone", "0", "1"),
+    ("user/max_user_namespaces", "0", "15000"),
+)
+_CONTAINERS = ("/.dockerenv", "/run/.containerenv")
+_IN_A_CONTAINER = (
+    "start the container so that it may make namespaces (`docker run --cap-add SYS_ADMIN "
+    "--security-opt apparmor=unconfined`), which weakens the container itself"
+)
+MOVE = (
+    "move what can be read away from the interpreter and its environment, which every worker reads"
+)
+USER = (
+    "grade as an ordinary user, or as a root that can switch its workers to another user "
+    "(not within a user namespace that maps only root)"
+)
+LIMITS = "grade on Linux, where a process can be given limits"
+OWN_LIMITS = "raise it in the shell that grades (`ulimit -a` shows all), or have it raised for you"
+CONFINEMENT = (
+    "grade as an ordinary user, or where namespaces are allowed; `attn doctor` says what is missing"
+)
+REPORT = "run `attn doctor`; if it shows nothing missing, report it with this message"
+
+
+def remedy_for(layer: str, reason: str, system: Path = Path("/")) -> str:
+    """Return what to do about `layer` (namespaces, landlock, seccomp), missing for `reason`.
+
+    `system` is the root of the machine whose switches are read.
+    """
+    if layer == "namespaces":
+        return _namespaces(system)
+    if layer == "landlock":
+        return _landlock(reason)
+    if "pyseccomp" in reason:
+        return "`pip install pyseccomp`, which talks to libseccomp"
+    return "install libseccomp (`apt install libseccomp2`) and `pip install pyseccomp`"
+
+
+def _namespaces(system: Path) -> str:
+    for name, forbids, allows in _SWITCHES:
+        switch = system / "proc/sys" / name
+        if switch.is_file() and switch.read_text("ascii").strip() == forbids:
+            return f"allow user namespaces (`sysctl {name.replace('/', '.')}={allows}`)"
+    if any((system / name.lstrip("/")).exists() for name in _CONTAINERS):
+        return _IN_A_CONTAINER
+    return "allow user namespaces for this user, or grade as root outside a container"
+
+
+def _landlock(reason: str) -> str:
+    if "switched off" in reason:
+        return "switch Landlock on (kernel parameter `lsm=landlock,...`, then the other names)"
+    return "use a kernel with Landlock (Linux 5.13 or newer, and not hidden by the container)"
+
 
 DEMANDS = ("files", "network", "processes", "system calls", "resources", "user")
 _WITHOUT_NAMESPACES = "a worker stays root, since there is no other user for it to become"
@@ -105,18 +171,89 @@ def cures(measured: Measured) -> tuple[str, ...]:
     """Return what to do so that every demand is met, for what is missing on this machine."""
 
     def remedy(layer: str) -> str:
-        return remedies.remedy(layer, measured.missing.get(layer, ""))
+        return remedy_for(layer, measured.missing.get(layer, ""))
 
     gaps, found = measured.gaps, []
     if not measured.seccomp:
         found.append(remedy("seccomp"))
     if "files" in gaps or "processes" in gaps:
         if measured.namespaces or measured.landlock:
-            found.append(remedies.MOVE)
+            found.append(MOVE)
         else:
             found.append(f"{remedy('landlock')}, or {remedy('namespaces')}")
     if "user" in gaps:
-        found.append(remedies.USER)
+        found.append(USER)
     if "resources" in gaps:
-        found.append(remedies.LIMITS)
-    return tuple(found) or (remedies.REPORT,)
+        found.append(LIMITS)
+    return tuple(found) or (REPORT,)
+
+
+# What a machine needs before a sandbox can be started at all, and what is missing.
+#
+# A submission is promised a number of open files and a size of files; the grader needs no less.
+
+_OF_PROC = ("/proc/self/statm", "/proc/self/task", "/proc/self/ns/mnt")
+
+
+def demand_linux() -> None:
+    """Raise `KitError` on a system that has no sandbox."""
+    if sys.platform != "linux":
+        raise KitError(
+            "the sandbox needs Linux",
+            place=sys.platform,
+            cure="grade in a Linux container or virtual machine (Docker, Lima)",
+        )
+
+
+def demand_no_answers() -> None:
+    """Raise `KitError` where the kit has solutions in it, which the code of students could read."""
+    if ANSWERS.exists():
+        raise KitError(
+            "this installation of the kit is one for learning alone: it holds the solutions, where "
+            "the code that is graded could read them",
+            place=str(ANSWERS),
+            cure="grade with the kit from its repository (`pip install '.[grading]'`), "
+            "or with a wheel that was released without --with-answers",
+        )
+
+
+def demand_preconditions() -> None:
+    """Raise `KitError` without /proc, or when the limits on open files or file size are too low.
+
+    Only on Linux: elsewhere nothing is started.
+    """
+    if sys.platform != "linux":
+        return
+    import resource
+
+    if not all(Path(path).exists() for path in _OF_PROC):
+        raise no_proc()
+    _demand(
+        resource.getrlimit(resource.RLIMIT_NOFILE)[0],
+        OPEN_FILES,
+        "only {} files may be open at once",
+        *TOO_FEW_FILES,
+    )
+    _demand(
+        resource.getrlimit(resource.RLIMIT_FSIZE)[0],
+        FILE_MEGABYTES << 20,
+        "a file may hold only {} bytes",
+        "the limit on the size of files of this process (`ulimit -f`)",
+        "raise it (`ulimit -f unlimited`), and run the same command again",
+    )
+
+
+def unconfined(why: str) -> KitError:
+    """Return the error about a worker that cannot be confined, for the reason that it gave."""
+    limited = TOO_LOW in why
+    return limit_named_in(why) or KitError(
+        f"a worker cannot be confined: {why}",
+        place="the limits of this process" if limited else f"{sys.prefix} and {sys.base_prefix}",
+        cure=OWN_LIMITS if limited else CONFINEMENT,
+    )
+
+
+def _demand(allowed: int, least: int, words: str, place: str, cure: str) -> None:
+    if 0 <= allowed < least:  # no limit at all is a negative number
+        fact = f"{words.format(f'{allowed:,}')}, but grading needs {least:,}"
+        raise KitError(fact, place=place, cure=cure)

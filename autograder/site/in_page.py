@@ -24,7 +24,7 @@ from autograder.notebook.card import Card
 from autograder.notebook.prose import shown_in_page
 from autograder.reports.finding import html, step_text
 from autograder.site.script_pieces import ScriptPieces
-from autograder.submission.definitions import find_definitions
+from autograder.submission.cells import find_definitions
 from autograder.submission.file_text import plain_text
 from autograder.submission.reading import Submission
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from autograder.submission.definitions import find_definitions
+from autograder.submission.cells import find_definitions
 
 CELL = "# %%"
 

@@ -21,7 +21,7 @@ from autograder.ladder.rungs import FILE as RUNGS
 from autograder.ladder.rungs import read_rungs
 from autograder.model.exercise import MANIFEST, SOLUTION, Exercise
 from autograder.model.shipped import PACKAGE
-from autograder.releasing.first_cell import with_first_cell
+from autograder.releasing.contents import with_first_cell
 from autograder.site.exercise_page import LICENSES, ExercisePage, start_page
 from autograder.site.parts import EDITOR, EDITOR_LICENSES, NPM, NUMPY, PYODIDE_FILES
 from autograder.site.script_pieces import ScriptPieces

@@ -8,11 +8,16 @@ from collections.abc import Collection, Iterator, Sequence
 from autograder.model.signature import Definition
 from autograder.model.symbols import not_written
 from autograder.model.verdict import Outcome
-from autograder.submission.cells import parsed
-from autograder.submission.definitions import DefinitionNode, lines_of
+from autograder.submission.cells import DefinitionNode, lines_of, parsed
 from autograder.submission.missing_step import is_stub, raises_not_implemented
-from autograder.submission.slip import Slip, WrittenStep, capitalized, names_bound_in, quoted
-from autograder.submission.syntax_nodes import nodes_in
+from autograder.submission.slip import (
+    Slip,
+    WrittenStep,
+    capitalized,
+    names_bound_in,
+    nodes_in,
+    quoted,
+)
 
 _WRONG = (Outcome.WRONG_VALUES, Outcome.WRONG_SHAPE, Outcome.WRONG_TYPE)
 _NOTHING = r"returns None"

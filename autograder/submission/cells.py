@@ -11,12 +11,13 @@ import ast
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
+from autograder.model.signature import Definition
 from autograder.submission.file_text import Unreadable, plain_text
 
 MOST_CELLS = 2000
@@ -234,3 +235,188 @@ def _stray_lines(lines: list[str], start: int, end: int) -> list[int]:
 
 def _is_python(lines: list[str], start: int, end: int) -> bool:
     return parsed("\n".join(lines[start:end])) is not None
+
+
+# The cells of a plain Python file in the percent format: `# %%` begins one.
+#
+# Editors and jupytext cut files in this way. In valid Python, a marker within a string is text.
+# In other files, nobody can tell what is a string, so every marker counts.
+
+_MARKER = re.compile(r"#[ \t]*%%")
+_PROSE = re.compile(r"\[(?:markdown|md|raw)\]")
+_COMMENT = re.compile(r"^# ?", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class PercentCell:
+    """One cell: its marker ("" for what stands above the first one) and its text, unchanged.
+
+    `line` is the line of the marker, from 1; 0 without one. The text begins on the next line.
+    """
+
+    marker: str
+    text: str
+    line: int
+
+    @property
+    def last(self) -> int:
+        """Its last line, from 1."""
+        return self.line + self.text.count("\n") + (self.text[-1:] not in ("\n", ""))
+
+    @property
+    def is_prose(self) -> bool:
+        """Whether the marker says that the cell is Markdown, in comments."""
+        return _PROSE.search(self.marker) is not None
+
+    @property
+    def uncommented(self) -> str:
+        """The text without the comment sign at the beginning of each line."""
+        return _COMMENT.sub("", self.text)
+
+
+def percent_cells(text: str) -> tuple[PercentCell, ...]:
+    """Return what stands above the first marker, and then the cells in order.
+
+    Put together again, with a line feed after each marker, markers and texts are the whole text.
+    """
+    lines = text.split("\n")
+    markers = [number for number, line in enumerate(lines) if _MARKER.match(line)]
+    within = _within_strings(text, len(lines)) if markers else ()
+    markers = [number for number in markers if not (within and within[number])]
+    ends = [*markers, len(lines)]
+    cells = [PercentCell("", _joined(lines, 0, ends[0]), 0)]
+    for start, end in zip(markers, ends[1:]):
+        cells.append(PercentCell(lines[start], _joined(lines, start + 1, end), start + 1))
+    return tuple(cells)
+
+
+def without_head(cells: Sequence[PercentCell]) -> Sequence[PercentCell]:
+    """Leave out what stands above the first marker if it is only comments, as tools write."""
+    lines = cells[0].text.split("\n")
+    only_comments = all(line.startswith("#") or not line.strip() for line in lines)
+    return cells[1:] if not cells[0].marker and only_comments else cells
+
+
+def _joined(lines: Sequence[str], start: int, end: int) -> str:
+    """Join lines with their line feeds; the last line of a text has none."""
+    return "".join(
+        line if number == len(lines) else f"{line}\n"
+        for number, line in enumerate(lines[start:end], start=start + 1)
+    )
+
+
+def _within_strings(text: str, lines: int) -> list[int]:
+    """Return, for each line, how many strings it begins in; nothing if the text is not Python."""
+    tree = parsed(text)
+    if tree is None:
+        return []
+    changes = [0] * (lines + 2)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant | ast.JoinedStr) and node.end_lineno:
+            changes[node.lineno] += 1  # the line below the one where it begins, from 0
+            changes[node.end_lineno] -= 1
+    return list(accumulate(changes))
+
+
+# Where a text defines functions and classes: the one finder, for valid Python and for the rest.
+#
+# Python is read by its syntax tree, so a `def` within a string or another function is not taken
+# for one at the left margin. Other text is cut into statements; those that are not Python are
+# searched line by line. Lines count from 1 and end with a line feed, as in `plain_text`.
+
+DefinitionNode = Definition | ast.ClassDef
+
+_KEYWORD_AND_NAME = r"(?:async[ \t\f]+def|def|class)[ \t\f]+(\w+)"
+# A form feed takes Python back to the margin, whatever stands before it.
+_AT_MARGIN = re.compile(rf"(?:[ \t\f]*\f)?{_KEYWORD_AND_NAME}")
+# No `\s` at the beginning: it matches line ends too, so many blank lines would take very long.
+_INDENTED = re.compile(rf"^[ \t\f]*{_KEYWORD_AND_NAME}", re.MULTILINE)
+_QUOTED = re.compile(rf"^[ \t\f>]*{_KEYWORD_AND_NAME}", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class DefinitionSpan:
+    """Where a definition stands at the left margin, and whether it is valid Python.
+
+    `first` is its first line, decorators included, and `line` the one that names it. `last` is
+    its last line; it equals `line` where the text is not Python, since nobody can tell there.
+    """
+
+    name: str
+    first: int
+    line: int
+    last: int
+    is_python: bool = True
+
+
+def find_definitions(text: str) -> tuple[DefinitionSpan, ...]:
+    """Return what any text defines at its left margin, in order."""
+    lines = text.split("\n")
+    found = (each for piece in pieces([text]) for each in find_in_piece(piece))
+    return tuple(each if each.is_python else _with_decorators(each, lines) for each in found)
+
+
+def find_in_piece(piece: str) -> tuple[DefinitionSpan, ...]:
+    """Return the same for one text from `pieces`: Python, or a statement that is not.
+
+    In the second case decorators are missing: they are a piece of their own.
+    """
+    tree = parsed(piece)
+    return tuple(_spans_of_lines(piece) if tree is None else map(_span, top_level(tree)))
+
+
+def names_anywhere(piece: str) -> list[str]:
+    """Return the names that a piece defines: at its left margin, indented, or nested."""
+    tree = parsed(piece)
+    if tree is None:
+        return _INDENTED.findall(piece)
+    return [node.name for node in ast.walk(tree) if isinstance(node, DefinitionNode)]
+
+
+def names_in_prose(text: str) -> list[str]:
+    """Return the names that lines of prose would define as Python, even indented or quoted."""
+    there = "def" in text or "class" in text  # in little prose, and seen far more quickly
+    return _QUOTED.findall(text) if there else []
+
+
+def top_level(tree: ast.Module) -> Iterator[DefinitionNode]:
+    """The definitions at the left margin of a syntax tree."""
+    return (node for node in tree.body if isinstance(node, DefinitionNode))
+
+
+def lines_of(node: ast.stmt) -> tuple[int, int]:
+    """Return the first and the last line of a statement, decorators included."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
+    return first, node.end_lineno or node.lineno
+
+
+def cut_before_definitions(text: str) -> tuple[tuple[str, str], ...]:
+    """Return a text in parts, each with the name that its first statement defines.
+
+    The first part is what stands above all definitions, without a name, and may be empty.
+    """
+    lines = text.split("\n")
+    found = find_definitions(text)
+    starts = [0, *(each.first - 1 for each in found)]
+    names = ["", *(each.name for each in found)]
+    ends = [*starts[1:], len(lines)]
+    return tuple((name, "\n".join(lines[a:b])) for name, a, b in zip(names, starts, ends))
+
+
+def _span(node: DefinitionNode) -> DefinitionSpan:
+    first, last = lines_of(node)
+    return DefinitionSpan(node.name, first, node.lineno, last)
+
+
+def _spans_of_lines(piece: str) -> Iterator[DefinitionSpan]:
+    for number, line in enumerate(piece.split("\n"), start=1):
+        if found := _AT_MARGIN.match(line):
+            yield DefinitionSpan(found[1], number, number, number, is_python=False)
+
+
+def _with_decorators(span: DefinitionSpan, lines: Sequence[str]) -> DefinitionSpan:
+    first = span.line
+    while first > 1 and lines[first - 2].startswith("@"):
+        first -= 1
+    return replace(span, first=first)

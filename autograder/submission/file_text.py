@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 
-from autograder.model.plain_file import NotPlain, opened
+from autograder.model.files import NotPlain, opened
 from autograder.model.sanitize import SURROGATES, file_name
 
 LARGEST_FILE = 50 * 1024 * 1024

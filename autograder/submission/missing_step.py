@@ -15,12 +15,12 @@ from autograder.judging.syntax_words import keyword_meant
 from autograder.model.exercise import Exercise
 from autograder.model.sanitize import clean_line
 from autograder.model.signature import Definition
-from autograder.submission.cells import parsed
-from autograder.submission.definitions import (
+from autograder.submission.cells import (
     DefinitionNode,
     find_in_piece,
     lines_of,
     names_in_prose,
+    parsed,
     top_level,
 )
 

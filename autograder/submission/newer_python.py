@@ -12,8 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
-from autograder.submission.cells import parsed
-from autograder.submission.definitions import find_in_piece
+from autograder.submission.cells import find_in_piece, parsed
 
 Version = tuple[int, int]
 

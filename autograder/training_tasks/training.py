@@ -4,24 +4,260 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from autograder.training_tasks.digit_pictures import CLASSES
-from autograder.training_tasks.task_drawing import drawings
-from autograder.training_tasks.task_model import LayerOfWidth, TaskModel
-from autograder.training_tasks.training_result import (
+from autograder.judging.inprocess import Unusable
+from autograder.judging.value_words import shape_words
+from autograder.training_tasks.training_task import (
+    CLASSES,
+    GIVEN,
+    PATCH,
+    SIDE,
+    SPREAD,
+    Batch,
+    TrainingTask,
+    joined,
+)
+from autograder.training_tasks.training_words import (
     COUNT,
     MOMENTS,
+    Drawing,
     Moment,
     TrainingResult,
     TriedInput,
 )
-from autograder.training_tasks.training_task import GIVEN, Batch, TrainingTask
+
+# Which attention weights a layer uses, seen from outside while it computes.
+#
+# A layer gives token vectors and no weights. But whichever way it is written, PyTorch multiplies
+# the values by the weights in the end, in one product of matrices. Its first factor has a row and
+# a column for each token, and is recorded here.
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionMap:
+    """The weights of one head for one input: weights (S, S), of a block and a head."""
+
+    weights: np.ndarray
+    block: int
+    head: int
+    heads: int
+
+
+class _Products(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Records the first factor of each product of matrices that is square with `tokens` rows."""
+
+    def __init__(self, tokens: int) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.tokens = tokens
+        self.found: list[Tensor] = []
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if func is torch.ops.aten.bmm.default:
+            rows, columns = args[0].shape[-2:]
+            if rows == columns == self.tokens:
+                self.found.append(args[0].detach().clone())
+        return func(*args, **(kwargs or {}))
+
+
+def attention_maps(
+    compute: Callable[[], Any], layers: list[nn.Module], tokens: int, count: int
+) -> list[AttentionMap]:
+    """Return the maps of the first of `count` inputs, that `compute` sends through `layers`.
+
+    A layer that multiplies no values by weights of (S, S) has none, nor has one that takes its
+    inputs one by one.
+    """
+    found: list[AttentionMap] = []
+    products = _Products(tokens)
+    with (
+        torch.no_grad(),
+        sdpa_kernel([SDPBackend.MATH]),
+        products,
+        _noted(layers, products, found, count),
+    ):
+        compute()
+    return found
+
+
+@contextmanager
+def _noted(
+    layers: list[nn.Module], products: _Products, found: list[AttentionMap], count: int
+) -> Iterator[None]:
+    """After each layer, turn the products that it made into maps."""
+
+    def note(block: int) -> Callable[..., None]:
+        def after(*_: Any) -> None:
+            heads = [each for product in products.found for each in _heads(product, count)]
+            products.found.clear()
+            found.extend(
+                AttentionMap(each.numpy().astype(float), block, head, len(heads))
+                for head, each in enumerate(heads)
+            )
+
+        return after
+
+    handles = [layer.register_forward_hook(note(block)) for block, layer in enumerate(layers)]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _heads(product: Tensor, count: int) -> list[Tensor]:
+    """Return the (S, S) of each head for the first input, of a product (count * heads, S, S)."""
+    whole = product.ndim == 3 and product.shape[0] % count == 0
+    return list(product[: product.shape[0] // count]) if whole else []
+
+
+def sharpest(maps: list[AttentionMap], rows: slice) -> AttentionMap | None:
+    """Return the map whose `rows` put the largest shares on single tokens; None without maps."""
+    return max(maps, key=lambda each: float(each.weights[rows].max(axis=-1).mean()), default=None)
+
+
+# The model around somebody's layer: a Transformer of two blocks, as small as a task allows.
+#
+# Layer norm stands before attention and before the feed-forward network, as in GPT-2 and in the
+# Vision Transformer (Radford et al., 2019; Dosovitskiy et al., 2020).
+
+WIDTH = 42  # C; a quarter, a half or a third of it is no other size of a task
+BLOCKS = 2
+
+LayerOfWidth = Callable[[int], Any]
+
+
+class TaskModel(nn.Module):
+    """A model for `task`, with layers made by `make(C)`; with `causal`, they get causal=True.
+
+    Raises `Unusable` for what is no layer of PyTorch, and whatever `make` raises.
+    """
+
+    def __init__(self, task: TrainingTask, make: LayerOfWidth, *, causal: bool) -> None:
+        super().__init__()
+        self.task = task
+        self.embedding = task.embedding(WIDTH)
+        self.positions = nn.Parameter(torch.randn(task.tokens, WIDTH) * SPREAD)
+        self.blocks = nn.ModuleList(_Block(_layer(make), causal) for _ in range(BLOCKS))
+        self.norm = nn.LayerNorm(WIDTH)
+        self.to_classes = nn.Linear(WIDTH, CLASSES)
+
+    @property
+    def layers(self) -> list[nn.Module]:
+        """The layer of each block."""
+        return [block.get_submodule("layer") for block in self.blocks]
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Return logits (B, A, classes); for what is not written to its end, of what is there."""
+        embedded = self.embedding(inputs)
+        x = embedded + self.positions[: len(embedded[0])]
+        for block in self.blocks:
+            x = block(x)
+        logits: Tensor = self.to_classes(self.norm(self.task.answering(x)))
+        return logits
+
+
+class _Block(nn.Module):
+    def __init__(self, layer: nn.Module, causal: bool) -> None:
+        super().__init__()
+        self.layer = layer
+        self.options = {"causal": True} if causal else {}
+        self.before_layer, self.before_network = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
+        self.network = nn.Sequential(
+            nn.Linear(WIDTH, 2 * WIDTH), nn.GELU(), nn.Linear(2 * WIDTH, WIDTH)
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return token vectors (B, S, C) with what the layer and the network add to `x`."""
+        x = x + _usable(self.layer(self.before_layer(x), **self.options), x.shape)
+        added: Tensor = self.network(self.before_network(x))
+        return x + added
+
+
+def _layer(make: LayerOfWidth) -> nn.Module:
+    made = make(WIDTH)
+    if not isinstance(made, nn.Module):
+        kind = type(made).__name__
+        raise Unusable(f"an object of type {kind} came, but a layer (nn.Module) is expected.")
+    return made
+
+
+def _usable(output: Any, shape: torch.Size) -> Tensor:
+    """Return what a layer gave; raise `Unusable` when the model cannot go on with it."""
+    expected = shape_words(tuple(shape), "B S C")
+    if not isinstance(output, Tensor):
+        kind = type(output).__name__
+        raise Unusable(f"your layer gives an object of type {kind}, but {expected} is expected.")
+    if output.shape != shape:
+        given = tuple(output.shape)
+        raise Unusable(f"your layer gives the shape {given}, but {expected} is expected.")
+    if not output.is_floating_point():
+        raise Unusable(f"your layer gives {output.dtype}, but floating-point numbers are expected.")
+    return output
+
+
+# What is seen of a model while it is trained: its sharpest attention map, for one new input.
+
+_SEEN = 20_011  # the seed of the inputs; the first of them is looked at
+_SEEN_TOGETHER = 20
+_BLANK = "·"
+
+
+def drawings(model: TaskModel, seed: int) -> tuple[Drawing, ...]:
+    """Return what the places that answer look at, in the map that is sharpest there.
+
+    No drawing comes from a layer whose weights cannot be seen.
+    """
+    task = model.task
+    batch = task.batch(_SEEN_TOGETHER, np.random.default_rng(_SEEN + seed))
+    maps = attention_maps(lambda: model(batch.inputs), model.layers, task.tokens, _SEEN_TOGETHER)
+    answering = slice(-task.answers, None) if task.answers > 1 else slice(0, 1)
+    found = sharpest(maps, answering)
+    if found is None:
+        return ()
+    rows = found.weights[answering]
+    return (
+        _of_digits(found, rows, batch) if task.answers > 1 else _of_picture(found, rows, batch),
+    )
+
+
+def _of_digits(found: AttentionMap, rows: np.ndarray, batch: Batch) -> Drawing:
+    tokens = [_BLANK if each == CLASSES else str(each) for each in batch.inputs[0].tolist()]
+    expected = (f"→ {each}" for each in batch.expected[0].tolist())
+    title = f"where each answer looks, {_place(found)}"
+    return Drawing(title, ("answer", "token"), tuple(expected), tuple(tokens), _numbers(rows))
+
+
+def _of_picture(found: AttentionMap, rows: np.ndarray, batch: Batch) -> Drawing:
+    across = SIDE // PATCH
+    names = tuple(str(number) for number in range(across))
+    weights = rows[0, 1:].reshape(across, across)
+    title = f"where the class token looks, {_place(found)}"
+    shows = f"the picture that it reads: a {int(batch.expected[0])}"
+    ink = _numbers(joined(batch.inputs[0].numpy()))
+    return Drawing(title, ("down", "across"), names, names, _numbers(weights), ink, shows)
+
+
+def _place(found: AttentionMap) -> str:
+    head = f", head {found.head}" if found.heads > 1 else ""
+    return f"block {found.block}{head}"
+
+
+def _numbers(weights: np.ndarray) -> tuple[tuple[float, ...], ...]:
+    # Rounded, so that what is next to nothing looks like it.
+    return tuple(tuple(round(float(each), 2) for each in row) for row in weights)
+
 
 _TOGETHER = 50  # inputs in a step
 _RATE, _LONGEST_STEP = 5e-3, 1.0  # the highest learning rate, and the longest gradient

@@ -2,12 +2,233 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
 
-from autograder.training_tasks.digit_pictures import CLASSES, PATCHES, SIDE
-from autograder.training_tasks.training_costs import MeasuredTrainings, TaskOutcome, TrainedMistake
-from autograder.training_tasks.training_result import COUNT, Moment, TrainingResult, TriedInput
+import numpy as np
+
+from autograder.heatmaps.panel import Panel
+from autograder.model.exercise import MISTAKE_COSTS
+from autograder.model.files import read_small
+from autograder.training_tasks.training_task import CLASSES, PATCHES, SIDE
+
+# How a training goes on and how it ends, as data that crosses from one process to another.
+
+COUNT = 200  # new inputs that a trained model is tried on
+MOMENTS = 8  # parts of a training; at its beginning and after each, it is told how it goes
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """One heat map of a training: its title, the names of rows and columns, and the numbers.
+
+    If the model reads a picture, `picture` has the ink of its pixels, and `shows` says what it is.
+    """
+
+    title: str
+    axes: tuple[str, str]
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    numbers: tuple[tuple[float, ...], ...]
+    picture: tuple[tuple[float, ...], ...] = ()
+    shows: str = ""
+
+    def panel(self) -> Panel:
+        """Return it as a heat map, with the strongest color for a share of 1."""
+        values = np.array(self.numbers)
+        return Panel(self.title, values, self.axes, (self.rows, self.columns), 1.0)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A moment of a training: after how many steps, the loss in nats an answer, what is seen."""
+
+    step: int
+    loss: float
+    drawings: tuple[Drawing, ...] = ()
+
+
+@dataclass(frozen=True)
+class TriedInput:
+    """One new input: what was given, what is expected, and what came."""
+
+    given: str
+    expected: str
+    came: str
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """What a trained model does with COUNT new inputs.
+
+    loss: in nats an answer; not finite when it is NaN. right: how many are right throughout, and
+    for a model that writes, right_when_told: how many are, when each digit is predicted from the
+    right ones before it. steps: how many of most_steps there was time for. seconds: how long it
+    took.
+    """
+
+    task: str
+    loss: float
+    right: int
+    right_when_told: int
+    steps: int
+    most_steps: int
+    seconds: float
+    tried: tuple[TriedInput, ...] = ()
+
+
+def moment_facts(moment: Moment) -> dict[str, Any]:
+    """Return a moment for JSON."""
+    return asdict(moment)
+
+
+def read_moment(facts: Mapping[str, Any]) -> Moment:
+    """Return the moment that `moment_facts` wrote."""
+    drawings = (
+        Drawing(
+            each["title"],
+            (each["axes"][0], each["axes"][1]),
+            tuple(each["rows"]),
+            tuple(each["columns"]),
+            tuple(map(tuple, each["numbers"])),
+            tuple(map(tuple, each["picture"])),
+            each["shows"],
+        )
+        for each in facts["drawings"]
+    )
+    return Moment(facts["step"], facts["loss"], tuple(drawings))
+
+
+def result_facts(result: TrainingResult) -> dict[str, Any]:
+    """Return a result for JSON."""
+    return asdict(result)
+
+
+def read_result(facts: Mapping[str, Any]) -> TrainingResult:
+    """Return the result that `result_facts` wrote."""
+    return TrainingResult(
+        **{**facts, "tried": tuple(TriedInput(**each) for each in facts["tried"])}
+    )
+
+
+# What each known mistake does to a training: measured beforehand, beside the exercise.
+
+MOST_BYTES = 1 << 20
+NOTICED = COUNT // 20  # so many fewer right ones than ever with a right layer are noticed
+FAR_LOWER = 0.5  # a loss below this share of the right layer's looks better; medians of seeds
+
+
+@dataclass(frozen=True)
+class TaskOutcome:
+    """What came of trainings on one task, one for each seed.
+
+    losses: None where one is NaN. rights: how many of COUNT new inputs came out right. stops: the
+    error that ends every training, or "".
+    """
+
+    task: str
+    losses: tuple[float | None, ...] = ()
+    rights: tuple[int, ...] = ()
+    stops: str = ""
+
+
+@dataclass(frozen=True)
+class TrainedMistake:
+    """A known mistake in a step, and what came of the tasks with it.
+
+    shown_by: the title of the first check that finds it.
+    """
+
+    name: str
+    step: str
+    words: str
+    shown_by: str
+    outcomes: tuple[TaskOutcome, ...]
+
+
+@dataclass(frozen=True)
+class MeasuredTrainings:
+    """What comes of each task with the right layer, and with each mistake of an exercise."""
+
+    right: tuple[TaskOutcome, ...]
+    mistakes: tuple[TrainedMistake, ...]
+
+    def of(self, names: Iterable[str]) -> tuple[TrainedMistake, ...]:
+        """Return the mistakes of these names, in their order; names without one are left out."""
+        known = {each.name: each for each in self.mistakes}
+        return tuple(known[name] for name in dict.fromkeys(names) if name in known)
+
+    def with_right_layer(self, task: str) -> TaskOutcome:
+        """Return what came of a task with the right layer."""
+        return next(each for each in self.right if each.task == task)
+
+    def is_noticed(self, outcome: TaskOutcome) -> bool:
+        """Whether anybody would notice, from the loss or from what comes out right."""
+        right = self.with_right_layer(outcome.task)
+        stopped = outcome.stops or None in outcome.losses
+        return bool(stopped) or max(outcome.rights) < min(right.rights) - NOTICED
+
+    def looks_better(self, outcome: TaskOutcome) -> bool:
+        """Whether the loss is far lower than with the right layer, and fewer come out right."""
+        if outcome.stops or None in outcome.losses or not self.is_noticed(outcome):
+            return False
+        right = _median(self.with_right_layer(outcome.task).losses)
+        return _median(outcome.losses) < FAR_LOWER * right
+
+    def is_hidden(self, mistake: TrainedMistake) -> bool:
+        """Whether no task shows the mistake."""
+        return not any(map(self.is_noticed, mistake.outcomes))
+
+    def worst(self, count: int) -> tuple[TrainedMistake, ...]:
+        """Return `count` mistakes of different steps that train to the end.
+
+        First those whose loss looks better, then those with the fewest right ones.
+        """
+        ends = [each for each in self.mistakes if not any(one.stops for one in each.outcomes)]
+        ends = [each for each in ends if not any(None in one.losses for one in each.outcomes)]
+        first: dict[str, TrainedMistake] = {}
+        for each in sorted(ends, key=self._rank):
+            first.setdefault(each.step, each)
+        return tuple(first.values())[:count]
+
+    def _rank(self, mistake: TrainedMistake) -> tuple[bool, int]:
+        better = any(map(self.looks_better, mistake.outcomes))
+        return not better, min(min(each.rights) for each in mistake.outcomes)
+
+
+def _median(losses: Iterable[float | None]) -> float:
+    return median(each for each in losses if each is not None)
+
+
+def written_trainings(measured: MeasuredTrainings) -> str:
+    """Return the text of the file."""
+    return json.dumps(asdict(measured), indent=1, ensure_ascii=False) + "\n"
+
+
+def read_trainings(folder: Path) -> MeasuredTrainings | None:
+    """Return what was measured of the exercise in `folder`; None when it has no such file."""
+    try:
+        facts = json.loads(read_small(folder / MISTAKE_COSTS, MOST_BYTES))
+    except FileNotFoundError:
+        return None
+    mistakes = (
+        TrainedMistake(**{**each, "outcomes": _outcomes(each["outcomes"])})
+        for each in facts["mistakes"]
+    )
+    return MeasuredTrainings(_outcomes(facts["right"]), tuple(mistakes))
+
+
+def _outcomes(facts: Iterable[Any]) -> tuple[TaskOutcome, ...]:
+    return tuple(
+        TaskOutcome(each["task"], tuple(each["losses"]), tuple(each["rights"]), each["stops"])
+        for each in facts
+    )
+
 
 LEARNED, HARDLY = 0.9 * COUNT, 0.1 * COUNT
 SHOWN = 3  # mistakes, where none was met

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import zipfile
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from autograder.checks.known_mistake import Misconception
 from autograder.checks.marks import title_of
-from autograder.judging.layer_error import Unusable
+from autograder.checks.reference import Misconception
+from autograder.errors import KitError
+from autograder.judging.inprocess import Unusable
 from autograder.language_model.character_model import CharacterModel, read_model
 from autograder.language_model.mistake_costs import (
+    HEARD,
     MeasuredCosts,
     MistakeCost,
     finite_loss,
@@ -101,3 +104,103 @@ def _shown_by(trial: Trial, step: str) -> str:
     """Return the title of the first check of a step that finds something wrong."""
     seen = trial.run_step(step)
     return next((title_of(check) for check, result in seen.items() if result.finding), "")
+
+
+# The table of all mistakes of an exercise and what they cost, in Markdown.
+
+REPEAT = """\
+To repeat it, train the other models on the same text, the plays known as tiny Shakespeare (1.1 MB,
+in the public domain). Each takes about four minutes on one core:
+
+```
+make costs TEXT=shakespeare.txt
+```
+"""
+
+
+def costs_document(title: str, costs: MeasuredCosts) -> str:
+    """Return the table of all mistakes and their costs, in Markdown."""
+    every = [each.heard_in == costs.trainings for each in costs.mistakes if each.loss is not None]
+    none = sum(each.loss is None for each in costs.mistakes)
+    silent = sum(each.heard_in == 0 for each in costs.mistakes)
+    some = len(costs.mistakes) - none - silent - sum(every)
+    lines = [
+        f"# What each mistake costs: {title}",
+        "",
+        "`attn costs` writes this page. A small language model, trained with right attention,",
+        "gets each known mistake in turn. The loss is in nats a character, on text that is new to",
+        "it, as `attn play` measures it with the model in the kit. The spread goes from the lowest",
+        f"to the highest of {costs.trainings} trainings, whose seeds differ. A mistake is heard in",
+        "a training if its loss differs from the right one of that training by more than",
+        f"{HEARD:g}.",
+        "",
+        f"- Right: {costs.right:.2f} ({costs.spread[0]:.2f} to {costs.spread[1]:.2f}).",
+        f"- Of {len(costs.mistakes)} mistakes, {sum(every)} are heard in every training.",
+        f"- {none} give NaN, or stop the model.",
+        f"- {some} are heard in some trainings, and not in others.",
+        f"- {silent} cannot be heard in any. Exact checks find them, too.",
+        "",
+        *REPEAT.splitlines(),
+        "",
+        "| step | mistake | loss | spread | what the model writes, or which check finds it |",
+        "|---|---|---:|---|---|",
+    ]
+    ordered = sorted(costs.mistakes, key=lambda each: -(99.0 if each.loss is None else each.loss))
+    return "\n".join([*lines, *(_row(each, costs.right) for each in ordered)]) + "\n"
+
+
+def _row(cost: MistakeCost, right: float) -> str:
+    if cost.loss is None or cost.spread is None:
+        loss, spread, told = "none", "", cost.stops or "The loss is NaN."
+    else:
+        loss, spread = f"{cost.loss:.2f}", f"{cost.spread[0]:.2f} to {cost.spread[1]:.2f}"
+        text = " ".join(cost.text.replace("`", "'").replace("|", " ").split())
+        told = f"`{text}`" if cost.is_heard(right) else f"shown by: {cost.shown_by}"
+    told = " ".join(told.replace("|", " ").split())
+    return f"| `{cost.step}` | {cost.words} | {loss} | {spread} | {told} |"
+
+
+# Models that were trained like the one in the kit, with other seeds.
+
+UNREADABLE = (OSError, ValueError, KeyError, KitError, zipfile.BadZipFile)
+TRAIN = "python -m demo.train_character_model TEXT FILE --seed NUMBER"
+
+
+def read_trainings(files: Iterable[Path]) -> tuple[CharacterModel, ...]:
+    """Return the models whose weights are in `files`.
+
+    Raises `KitError` for a file that holds no weights, another text, or a training twice.
+    """
+    found: list[CharacterModel] = []
+    for file in files:
+        model = _read(file)
+        own = read_model()
+        if model.characters != own.characters or not np.array_equal(model.held_out, own.held_out):
+            raise KitError(
+                "this model was trained on another text than the one in the kit",
+                place=str(file),
+                cure="train all of them on the same text",
+            )
+        if any(_same(model, known) for known in (own, *found)):
+            raise KitError(
+                "this training was measured already, so it would add nothing to the spread",
+                place=str(file),
+                cure=f"train it with another seed: {TRAIN}",
+            )
+        found.append(model)
+    return tuple(found)
+
+
+def _read(file: Path) -> CharacterModel:
+    try:
+        return read_model(file)
+    except UNREADABLE as error:
+        raise KitError(
+            f"this file holds no weights of a character model ({error})",
+            place=str(file),
+            cure=f"make it: {TRAIN}",
+        ) from None
+
+
+def _same(one: CharacterModel, other: CharacterModel) -> bool:
+    return np.array_equal(one.weights["embeddings"], other.weights["embeddings"])

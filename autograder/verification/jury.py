@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 import pytest
@@ -15,14 +17,48 @@ from autograder.judging.inprocess import InProcess
 from autograder.model.exercise import SOLUTION
 from autograder.model.verdict import Finding, telling
 from autograder.protocol import arrays
-from autograder.verification.mutants.deviation import Deviation, deviation
-from autograder.verification.mutants.judged import Fate, JudgedMutant
-from autograder.verification.mutants.mutant import Mutant, MutatedCode
-from autograder.verification.mutants.observation import Observation, observe
-from autograder.verification.mutants.probing import Probe, probes_of
-from autograder.verification.mutants.quiet import enable_gradients, quiet
-from autograder.verification.mutants.subject import Subject, Tree, learned
+from autograder.verification.mutant import Mutant, MutatedCode
+from autograder.verification.mutated_step import Subject, Tree, learned
+from autograder.verification.observation import Deviation, Observation, deviation, observe
+from autograder.verification.probing import Probe, enable_gradients, probes_of, quiet
 from autograder.verification.trial import Seen, Trial
+
+# What came of one mutant: equivalent, within what the kit accepts, killed, or a survivor.
+
+
+class Fate(StrEnum):
+    """What became of a mutant."""
+
+    EQUIVALENT = "equivalent"  # no probe tells it from the reference, and no check refuses it
+    ACCEPTED = "accepted"  # it differs only in the dtype, or within the tolerance
+    KILLED = "killed"
+    SURVIVED = "survived"
+    REFUSED = "refused"  # a check fails it, although no probe tells it from the reference
+
+
+@dataclass(frozen=True)
+class JudgedMutant:
+    """A mutant and its fate.
+
+    caught_by: the names of the hidden checks that fail it. public: whether a worked example fails
+    it too. named: whether the student is told a known mistake; described: whether the student is
+    told more than that values differ. shown_by: which probe tells it from the reference, in words,
+    and by what.
+    """
+
+    mutant: Mutant
+    fate: Fate
+    caught_by: tuple[str, ...] = ()
+    public: bool = False
+    named: bool = False
+    described: bool = False
+    shown_by: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The mutant, and how it can be told from the reference."""
+        return f"{self.mutant.words}; {self.shown_by}" if self.shown_by else self.mutant.words
+
 
 # Which standing check asks what a probe looks at. A step may be excused from one, with a reason.
 ASKED_BY = {"gradients": "gradients", "dtypes": "other_precision"}

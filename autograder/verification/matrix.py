@@ -7,18 +7,19 @@ nothing that others miss. Each gap is one sentence with the cure.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 
-from autograder.checks.known_mistake import Misconception
-from autograder.checks.marks import step_of
+from autograder.checks.marks import by_purpose, step_of
+from autograder.checks.reference import Misconception
 from autograder.judging.conditions import STANDING
 from autograder.model.symbols import WRONG
 from autograder.model.verdict import ANSWERED, telling
-from autograder.verification.mutants.figures import Kills
-from autograder.verification.trial import Trial
+from autograder.verification.mutation_proof import Kills
+from autograder.verification.trial import Seen, Trial
 
 LEAST_MARGIN = 100.0
 
@@ -172,3 +173,105 @@ def kills_text(kills: Iterable[Kills]) -> str:
 
 def _words(check: str) -> str:
     return check.removeprefix("test_").replace("_", " ")
+
+
+# Mistakes are named in the class too: a forward that behaves like one wrong step is told which.
+#
+# Every known mistake of a function is put into the reference's chain. Then the class is judged as
+# if a student had written it in one piece, without step functions.
+
+
+def class_naming_gaps(trial: Trial, first: int = 0, apart: int = 1) -> tuple[str, ...]:
+    """Return a sentence for each mistake inside the class that is not named to the student.
+
+    All mistakes are tried, or beginning with the `first`, each that is `apart` from the one before.
+    """
+    tried = trial.reference.misconceptions[first::apart]
+    return tuple(gap for known in tried for gap in _gap(trial, known))
+
+
+def _gap(trial: Trial, known: Misconception) -> Iterator[str]:
+    for step in trial.reference.layers:
+        if known.step == step:
+            continue
+        with trial.replaced({known.step: known.wrong}):
+            seen = _first(trial, step)
+        if seen is None or seen.finding is None:
+            continue  # it does not show in the class, or only by exceptions, which name nothing
+        named = seen.finding.misconception
+        if named is None or not _alike(trial, step, named, known):
+            yield (
+                f"a {step} that behaves as {known.name} is told "
+                f"{named or 'only that values differ'}: draw inputs for its checks that tell "
+                "the two apart"
+            )
+
+
+def _first(trial: Trial, step: str) -> Seen | None:
+    failing = [seen for seen in trial.run_step(step).values() if seen.finding]
+    answered = any(seen.finding and seen.finding.outcome in ANSWERED for seen in failing)
+    return failing[0] if answered else None
+
+
+def _alike(trial: Trial, step: str, named: str, known: Misconception) -> bool:
+    """Whether two mistakes are the same once they are inside the class.
+
+    For example, keys times queries is the same as queries and keys swapped: both texts are true.
+    """
+    if named == known.name:
+        return True
+    other = next(each for each in trial.reference.misconceptions if each.name == named)
+    margins = []
+    for each in (known, other):
+        with trial.replaced({each.step: each.wrong}):
+            # Where these fail, the standing checks are not asked.
+            own, telling, _ = by_purpose(trial.checks_of(step))
+            seen = [trial.run(check) for check in (*own, *telling)]
+            margins.append([result.margin for result in seen if result.finding])
+    ours, theirs = margins
+    # Margins count tolerances. Results that agree within a tolerance have margins that differ by
+    # at most 1. With half precision that can be a large part of a margin.
+    return len(ours) == len(theirs) and bool(np.allclose(ours, theirs, rtol=0.02, atol=1.0))
+
+
+# Known mistakes are caught and named on many inputs, because every hand-in gets its own.
+#
+# The matrix shows a single draw, the exercise's own. Here the same is tried on many draws.
+
+FIRST_SEED = 2_000_000
+FEWEST = 2
+VARIANTS_PER_MISTAKE = 10  # seeds for a variant per seed for a mistake, which takes longer
+
+
+@dataclass(frozen=True)
+class ManyInputs:
+    """The result of `seeds` draws: the least margin of all, and a sentence for every gap."""
+
+    seeds: int
+    least_margin: float
+    gaps: tuple[str, ...]
+
+
+def seeds_for_mistakes(seeds: int) -> range:
+    """Return the seeds for mistakes, when `seeds` seeds are tried for each variant."""
+    count = max(FEWEST, seeds // VARIANTS_PER_MISTAKE)
+    return range(FIRST_SEED, FIRST_SEED + count)
+
+
+def on_many_inputs(trial: Trial, seeds: Iterable[int]) -> ManyInputs:
+    """Try every known mistake on the inputs of each seed; report a gap with its first seed.
+
+    Inside a class, where looking for a name takes most of the time, a seed is for a half of them.
+    """
+    tried, margin = 0, math.inf
+    found: dict[str, tuple[str, ...]] = {}
+    for place, seed in enumerate(seeds):
+        drawn = trial.drawn_from(seed)
+        matrix = kill_matrix(drawn)
+        tried, margin = tried + 1, min([margin, *(row.margin for row in matrix.rows)])
+        gaps = {row.misconception: row.gaps() for row in matrix.rows}
+        gaps |= {gap: (gap,) for gap in class_naming_gaps(drawn, place % FEWEST, FEWEST)}
+        for what, sentences in gaps.items():
+            if sentences:
+                found.setdefault(what, tuple(f"with seed {seed}, {each}" for each in sentences))
+    return ManyInputs(tried, margin, tuple(gap for gaps in found.values() for gap in gaps))

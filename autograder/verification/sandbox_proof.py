@@ -15,13 +15,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from autograder.checks.known_mistake import MISCONCEPTIONS, Misconception
+from autograder.checks.reference import MISCONCEPTIONS, Misconception
 from autograder.grading.batch import grade_batch
 from autograder.model.exercise import SOLUTION, Exercise, shared_folders
 from autograder.model.verdict import Finding, Outcome, StepVerdict, Verdict
-from autograder.submission.definitions import find_definitions
+from autograder.submission.cells import find_definitions
 from autograder.submission.reading import Submission, read_submission
-from autograder.verification.mutants.judged import Fate, JudgedMutant
+from autograder.verification.jury import Fate, JudgedMutant
 from autograder.verification.trial import Trial
 from autograder.verification.variants import VARIANTS, Variant
 

@@ -19,21 +19,19 @@ import numpy as np
 import pytest
 
 from autograder.checks.author_error import author_error, refuse_other_fixtures
-from autograder.checks.check_questions import parameters
 from autograder.checks.conversation import CheckQuestion, Conversation
 from autograder.checks.draw import Draw
-from autograder.checks.grader_run import run_graders
 from autograder.checks.marks import by_purpose, step_of
-from autograder.checks.plugin import GradingPlugin
+from autograder.checks.plugin import GradingPlugin, run_graders
 from autograder.checks.recording import record_examples
 from autograder.checks.reference import Reference, load_module, read_reference
 from autograder.checks.student import Student
-from autograder.judging.compare import arrays_of, comparable
+from autograder.checks.varied_request import parameters
+from autograder.judging.asking import reconciled
+from autograder.judging.compare import arrays_of, comparable, tolerance
 from autograder.judging.examples import Example, examples_in
 from autograder.judging.expectation import Agrees, CheckFailed
 from autograder.judging.inprocess import InProcess
-from autograder.judging.precision import tolerance
-from autograder.judging.reconciliation import reconciled
 from autograder.model.exercise import SOLUTION
 from autograder.model.request import Reply, Request, Respondent, Returned
 from autograder.model.verdict import Finding

@@ -17,7 +17,7 @@ from autograder.judging.asking import ask_examples
 from autograder.judging.examples import FILE, Example
 from autograder.judging.inprocess import InProcess
 from autograder.protocol import arrays
-from autograder.verification.mutants.quiet import quiet
+from autograder.verification.probing import quiet
 from autograder.verification.trial import Trial
 
 VARIANTS = "variants.py"

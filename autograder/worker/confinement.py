@@ -14,11 +14,215 @@ import os
 import resource
 import signal
 import socket
+import struct
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from autograder.worker import kernel, landlock, root, syscalls
-from autograder.worker.plan import BOX, DEVICES, FILE_MEGABYTES, OPEN_FILES, TOO_LOW, Layers, Plan
+from autograder.worker import kernel, syscalls
+from autograder.worker.plan import (
+    BOX,
+    DEVICES,
+    FILE_MEGABYTES,
+    OPEN_FILES,
+    PROCESSOR,
+    TOO_LOW,
+    Layers,
+    Plan,
+)
+
+# Landlock: which files a worker may reach, and what it may do with them.
+#
+# This layer still hides the solutions where namespaces are not allowed (most containers), so its
+# rules do not rely on the minimal root directory.
+
+_CREATE, _ADD, _RESTRICT = 444, 445, 446
+_ASK_VERSION, _PATH_BENEATH = 1, 1
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+_MAKE_CHAR, _MAKE_BLOCK, _TRUNCATE, _IOCTL = 1 << 6, 1 << 11, 1 << 14, 1 << 15
+_OF_A_FILE = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL
+_RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1}
+_ALL_RIGHTS = (1 << 16) - 1  # from version 5 on
+_TCP, _SCOPES = 3, 3  # bind and connect; abstract sockets and signals
+
+
+def version() -> int:
+    """Return the kernel's Landlock version, 0 where there is none."""
+    return max(0, kernel.syscall(_CREATE, None, 0, _ASK_VERSION))
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What is allowed below a path, or with the file that it names."""
+
+    path: str
+    rights: int
+
+
+def rules(
+    readable: Iterable[str], writable: Iterable[str], devices: Iterable[str]
+) -> tuple[Rule, ...]:
+    """Return the rules: reading below `readable`, files below `writable`, use of `devices`.
+
+    Paths that do not exist are left out.
+    """
+    wanted = [(path, _READ_FILE | _READ_DIR) for path in readable]
+    wanted += [(path, ~(_EXECUTE | _MAKE_CHAR | _MAKE_BLOCK)) for path in writable]
+    wanted += [(path, _READ_FILE | _WRITE_FILE) for path in devices]
+    return tuple(
+        Rule(path, rights if os.path.isdir(path) else rights & _OF_A_FILE)
+        for path, rights in wanted
+        if os.path.exists(path)
+    )
+
+
+def restrict(allowed: Iterable[Rule]) -> int:
+    """Allow what the rules say and nothing else; return the version that was applied.
+
+    Raises OSError where there is no Landlock or the kernel refuses.
+    """
+    applied = version()
+    if not applied:
+        raise OSError(errno.ENOSYS, "the kernel has no Landlock")
+    handled = _RIGHTS.get(applied, _ALL_RIGHTS)
+    ruleset = kernel.check(_create(applied, handled), "landlock_create_ruleset")
+    for rule in allowed:
+        _allow(ruleset, rule.path, rule.rights & handled)
+    kernel.check(kernel.syscall(_RESTRICT, ruleset, 0), "landlock_restrict_self")
+    os.close(ruleset)
+    return applied
+
+
+def _create(applied: int, handled: int) -> int:
+    words = struct.pack("<QQQ", handled, _TCP if applied >= 4 else 0, _SCOPES)
+    size = 8 if applied < 4 else 16 if applied < 6 else 24
+    return kernel.syscall(_CREATE, words[:size], size, 0)
+
+
+def _allow(ruleset: int, path: str, rights: int) -> None:
+    try:
+        place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except PermissionError:
+        return  # what this user cannot reach need not be allowed
+    rule = struct.pack("<Qi", rights, place)
+    result = kernel.syscall(_ADD, ruleset, _PATH_BENEATH, rule, 0)
+    os.close(place)
+    kernel.check(result, f"landlock_add_rule {path}")
+
+
+# Namespaces, and a root directory in which the solutions do not exist.
+#
+# Everything is bound before a uid is dropped, because the interpreter may lie below a home
+# directory that only its owner may enter (pyenv, uv).
+
+_ALWAYS = kernel.NEWNS | kernel.NEWNET | kernel.NEWIPC | kernel.NEWUTS | kernel.NEWCGROUP
+# For each kind of namespace, the name of its file in /proc/self/ns, and its flag.
+_KINDS = {
+    "mount": ("mnt", kernel.NEWNS),
+    "pid": ("pid", kernel.NEWPID),
+    "network": ("net", kernel.NEWNET),
+    "ipc": ("ipc", kernel.NEWIPC),
+    "uts": ("uts", kernel.NEWUTS),
+    "cgroup": ("cgroup", kernel.NEWCGROUP),
+}
+_PLACES = ("/mnt", "/media", "/srv", "/opt", "/var/tmp", "/tmp")
+_CLOSED = kernel.ATTRIBUTE_READ_ONLY | kernel.ATTRIBUTE_NOSUID | kernel.ATTRIBUTE_NODEV
+_BOX_OPTIONS = kernel.MOUNT_NOSUID | kernel.MOUNT_NODEV | kernel.MOUNT_NOEXEC
+
+
+def leave_namespaces(as_root: bool) -> None:
+    """Leave the host's namespaces; an ordinary user needs a user namespace as well.
+
+    The new pid namespace takes effect at the next fork. Raises OSError when the
+    machine does not allow it.
+    """
+    uid, gid = os.getuid(), os.getgid()
+    if as_root:
+        kernel.unshare(_ALWAYS | kernel.NEWPID)
+        return
+    kernel.unshare(_ALWAYS | kernel.NEWPID | kernel.NEWUSER)
+    kernel.write_id_maps(uid, gid)
+
+
+def identities() -> dict[str, int]:
+    """Return, for each kind of namespace, the inode number of this process's own."""
+    return {name: os.stat(f"/proc/self/ns/{file}").st_ino for name, (file, _) in _KINDS.items()}
+
+
+def refusals(as_root: bool) -> dict[str, str]:
+    """Return the namespaces that this machine refuses, with the reasons; each is tried alone."""
+    found = {}
+    for name, (_, flag) in _KINDS.items():
+        child = os.fork()
+        if not child:
+            number = errno.EINVAL
+            try:
+                kernel.unshare(flag if as_root else flag | kernel.NEWUSER)
+                number = 0
+            except OSError as error:
+                number = error.errno or number
+            finally:
+                os._exit(number)
+        _, status = os.waitpid(child, 0)
+        if number := os.waitstatus_to_exitcode(status):
+            found[f"{name} namespace"] = os.strerror(abs(number))
+    return found
+
+
+def enter_minimal_root(readable: Iterable[str]) -> None:
+    """Make a read-only root of what a worker may read, and let go of the rest."""
+    kernel.mount("none", "/", None, kernel.MOUNT_RECURSIVE | kernel.MOUNT_PRIVATE)
+    paths = [*readable, *filter(os.path.exists, PROCESSOR)]
+    paths.sort(key=lambda path: len(os.path.realpath(path)))  # a folder before what is in it
+    base = _free_place(paths)
+    kernel.mount("tmpfs", base, "tmpfs", kernel.MOUNT_NOSUID, "size=1m,mode=755")
+    for path in paths:
+        _bind(path, base, _CLOSED)
+    for device in DEVICES:
+        _bind(device, base, _CLOSED & ~kernel.ATTRIBUTE_NODEV)
+    os.makedirs(base + BOX, exist_ok=True)
+    kernel.pivot_root(base)
+    # PyTorch asks for a temporary directory while it is imported. Every worker mounts a box of
+    # its own over this one.
+    kernel.mount("tmpfs", BOX, "tmpfs", _BOX_OPTIONS, "size=1m,mode=755")
+    os.environ["TMPDIR"] = BOX
+    kernel.set_attributes("/", _CLOSED)
+
+
+def enter_private_box(uid: int, gid: int) -> None:
+    """Give this process alone an empty writable folder: 64 MB, 4096 files, nothing executable."""
+    kernel.unshare(kernel.NEWNS)
+    options = f"size=64m,nr_inodes=4096,mode=700,uid={uid},gid={gid}"
+    kernel.mount("tmpfs", BOX, "tmpfs", _BOX_OPTIONS, options)
+    os.chdir(BOX)
+
+
+def _free_place(paths: Iterable[str]) -> str:
+    """Return a directory to build in that hides none of `paths`."""
+    real = [os.path.realpath(path) for path in paths]
+    for place in _PLACES:
+        within = os.path.realpath(place) + "/"
+        if os.path.isdir(place) and not any((path + "/").startswith(within) for path in real):
+            return place
+    raise OSError(f"none of {', '.join(_PLACES)} is free to build a root directory in")
+
+
+def _bind(path: str, base: str, attributes: int) -> None:
+    real = os.path.realpath(path)
+    target = base + real
+    if not os.path.lexists(target):  # otherwise it lies below something already bound
+        if os.path.isdir(real):
+            os.makedirs(target)
+        else:
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            with open(target, "xb"):
+                pass
+        kernel.mount(real, target, None, kernel.MOUNT_BIND | kernel.MOUNT_RECURSIVE)
+        kernel.set_attributes(target, attributes, tree=True)
+    if not os.path.lexists(base + path):
+        os.makedirs(os.path.dirname(base + path), exist_ok=True)
+        os.symlink(real, base + path)
+
 
 CHANNEL, BELL = 3, 4
 _MEGABYTE = 1 << 20
@@ -31,7 +235,7 @@ class Prepared:
 
     plan: Plan
     layers: Layers
-    files: tuple[landlock.Rule, ...]
+    files: tuple[Rule, ...]
     own_number_at: tuple[int, ...]
 
 
@@ -40,7 +244,7 @@ def prepare(plan: Plan, layers: Layers) -> Prepared:
     if layers.namespaces or plan.uid:
         kernel.drop_bounding_set()
     box = (BOX,) if layers.namespaces else ()
-    files = landlock.rules((*plan.readable, *DEVICES), box, ("/dev/null",))
+    files = rules((*plan.readable, *DEVICES), box, ("/dev/null",))
     places = syscalls.own_number_at(layers.seccomp) if layers.seccomp else ()
     return Prepared(plan, layers, files, places)
 
@@ -67,7 +271,7 @@ def confine(prepared: Prepared, address_space: int) -> int:
     _default_signals()
     uid, gid = (plan.uid, plan.uid) if plan.uid else (os.getuid(), os.getgid())
     if layers.namespaces:
-        root.enter_private_box(uid, gid)
+        enter_private_box(uid, gid)
         os.environ["TMPDIR"] = BOX
     else:
         os.chdir("/")
@@ -79,7 +283,7 @@ def confine(prepared: Prepared, address_space: int) -> int:
     # Within namespaces, root has no power over the host.
     if os.getuid() == 0 and not layers.namespaces and not plan.as_root:
         raise RuntimeError("a worker would run as root: there is no other user to become")
-    applied = landlock.restrict(prepared.files) if layers.landlock else 0
+    applied = restrict(prepared.files) if layers.landlock else 0
     kernel.drop_capabilities()
     if layers.seccomp:
         own = syscalls.for_process(layers.seccomp, prepared.own_number_at, os.getpid())

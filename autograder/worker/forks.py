@@ -16,8 +16,7 @@ from autograder.protocol import arrays, wire
 from autograder.protocol.clock import processor_clock
 from autograder.worker import confinement, serving
 from autograder.worker.control import Control, ProcessStats
-from autograder.worker.host_channel import HostChannel
-from autograder.worker.inherited_calls import InheritedCalls
+from autograder.worker.host_channel import HostChannel, InheritedCalls
 from autograder.worker.plan import Layers, Plan
 
 UNCONFINED, FELL_OUT = 97, 99

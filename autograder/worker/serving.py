@@ -9,21 +9,290 @@ from __future__ import annotations
 import __future__
 
 import contextlib
+import functools
 import io
 import linecache
 import os
 import signal
 import sys
 import types
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from types import FrameType, TracebackType
 from typing import Any, NoReturn
 
-from autograder.protocol import crossing, wire
-from autograder.protocol.call import Call, Missing, Performed, perform
+import numpy as np
+
+from autograder.protocol import arrays, crossing, wire
+from autograder.protocol.call import Call, Missing, Performed, is_raise, perform
 from autograder.protocol.import_guard import ImportGuard
-from autograder.worker import exception_facts, tracing
-from autograder.worker.host_answers import HostAnswers
-from autograder.worker.host_channel import HostChannel, HostGone
-from autograder.worker.inherited_calls import InheritedCalls, read_call
+from autograder.protocol.wire import CODE, MESSAGE, NAME, SHAPES
+from autograder.worker import tracing
+from autograder.worker.host_channel import HostChannel, HostGone, InheritedCalls, read_call
+
+# An exception of the student's code, as facts that are safe to read.
+#
+# The student's classes may lie or raise in `__str__`, `__class__` or `__name__`, so only the
+# built-in types are asked.
+
+_traceback_of = BaseException.__dict__["__traceback__"].__get__
+
+Lines = Mapping[str, list[str]]  # from the file name of each cell to its lines
+
+
+def describe(error: BaseException, lines: Lines) -> dict[str, Any]:
+    """Return type, message, and place of `error` in the cells of `lines`, as JSON facts.
+
+    `stub` names the function of the submission that raised NotImplementedError
+    itself; it is missing for every other exception.
+    """
+    kind = type(error)
+    facts: dict[str, Any] = {
+        "type": wire.name_of(kind),
+        "message": _message(error),
+        "line": 0,
+        "code": "",
+        "shapes": {},
+    }
+    frame, number, own = _innermost(_traceback_of(error), lines)
+    if frame is not None:
+        source = lines[frame.f_code.co_filename]
+        facts["line"], facts["code"] = number, _line(source, number)
+        facts["shapes"] = _shapes(frame)
+        if own and issubclass(kind, NotImplementedError):
+            facts["stub"] = frame.f_code.co_qualname.split(".<locals>")[0][:NAME]
+    elif issubclass(kind, SyntaxError):
+        _add_place(error, facts, lines)
+    return facts
+
+
+def brief(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the same facts without what makes them long."""
+    return {"type": facts["type"], "message": "", "line": facts["line"], "code": "", "shapes": {}}
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str.__getitem__(str(error), slice(MESSAGE))
+    except BaseException:  # the student's own __str__ may raise anything at all
+        return "(the exception has no message that can be shown)"
+
+
+def _innermost(trace: TracebackType | None, lines: Lines) -> tuple[FrameType | None, int, bool]:
+    """Return the last frame in the submission, its line, and whether a `raise` there raised it."""
+    found: TracebackType | None = None
+    last = trace
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename in lines:
+            found = trace
+        last, trace = trace, trace.tb_next
+    if found is None:
+        return None, 0, False
+    return found.tb_frame, found.tb_lineno or 0, found is last and is_raise(found)
+
+
+def _line(source: list[str], number: int) -> str:
+    return source[number - 1].strip()[:CODE] if 0 < number <= len(source) else ""
+
+
+def _shapes(frame: FrameType) -> dict[str, list[int]]:
+    """Return the shapes of the frame's arrays, the first twelve, by name."""
+    shapes: dict[str, list[int]] = {}
+    try:
+        for name, value in frame.f_locals.items():
+            shape = arrays.shape(value)
+            if type(name) is str and shape is not None and _allowed(shape) and len(shapes) < SHAPES:
+                shapes[name[:NAME]] = list(shape)
+    except BaseException:  # a class body's namespace may be the student's own mapping
+        return {}
+    return shapes
+
+
+def _allowed(shape: tuple[int, ...]) -> bool:
+    """Whether the host accepts a shape: it must be one of an array that can be sent."""
+    return len(shape) <= wire.MAX_AXES and all(size <= wire.MAX_AXIS for size in shape)
+
+
+def _add_place(error: BaseException, facts: dict[str, Any], lines: Lines) -> None:
+    """A syntax error has no frame; its attributes say where, if they are the compiler's."""
+    name, number = getattr(error, "filename", None), getattr(error, "lineno", None)
+    if type(name) is str and name in lines and type(number) is int:
+        facts["line"], facts["code"] = max(0, number), _line(lines[name], number)
+
+
+# Earlier steps answered by the host, so that a mistake in one cannot spoil a later one.
+#
+# During one call, the names of earlier steps in the student's namespace ask the host. The
+# student's own code answers what the host refuses. With PyTorch, the host also gives the
+# gradients, so that a backward pass works. What is asked again in a call, as when a layer is used
+# twice, is answered as before, within a bound and but for what is drawn anew.
+
+REFUSED = object()
+_MOST_KEPT = 1 << 20  # bytes of the questions and answers of one call
+
+
+class HostAnswers:
+    """Asks the host over `channel`, in the array library of the exercise.
+
+    What the host had sent before its answer is put into `waiting`.
+    """
+
+    def __init__(self, channel: HostChannel, library_name: str) -> None:
+        self._channel = channel
+        self._library = library_name
+        self._asked = 0
+        self.drawing: frozenset[str] = frozenset()  # steps that answer anew each time
+        self._answers: dict[bytes, tuple[dict[str, Any], wire.Payload]] = {}
+        self._room = 0  # bytes that are still kept of this call's questions and answers
+        self.waiting: deque[tuple[dict[str, Any], wire.Payload]] = deque()
+
+    @contextlib.contextmanager
+    def on(self, steps: list[str], names: dict[str, Any]) -> Iterator[None]:
+        """For one call, have the host answer for `steps` in the namespace `names`."""
+        own = {step: names[step] for step in steps if step in names}
+        names.update({step: self._proxy(step, own.get(step)) for step in steps})
+        self._room = _MOST_KEPT
+        try:
+            yield
+        finally:
+            self._answers.clear()
+            for step in steps:
+                names.pop(step, None)
+            names.update(own)
+
+    def _proxy(self, step: str, own: Callable[..., Any] | None) -> Callable[..., Any]:
+        def answered_by_host(*arguments: Any, **keywords: Any) -> Any:
+            value = self._ask(step, arguments, keywords, ())
+            if value is REFUSED:
+                return _own(step, own)(*arguments, **keywords)
+            leaves = _leaves((*arguments, *keywords.values()))
+            if not any(leaf.requires_grad for leaf in leaves):
+                return value
+
+            def gradients(cotangents: tuple[Any, ...]) -> tuple[Any, ...]:
+                found = self._ask(step, arguments, keywords, cotangents)
+                if found is REFUSED or len(found) != len(leaves):
+                    raise RuntimeError(f"there is no gradient through {step}")
+                return tuple(found)
+
+            return _attached(value, leaves, gradients)
+
+        return answered_by_host
+
+    def _ask(
+        self,
+        step: str,
+        arguments: tuple[Any, ...],
+        keywords: dict[str, Any],
+        cotangents: tuple[Any, ...],
+    ) -> Any:
+        parts: list[bytes] = []
+
+        def encoded(value: Any) -> dict[str, Any]:
+            if isinstance(value, np.random.Generator):  # what the host draws follows from it
+                value = wire.Seed(int(value.integers(1 << 63)))
+            return wire.encode(crossing.from_library(value, self._library), parts)
+
+        types = {leaf.dtype for leaf in _leaves((*arguments, *keywords.values()))}
+        if len(types) > 1:  # which the host would not see of bfloat16, and PyTorch refuses
+            return REFUSED
+        question = {
+            "step": step,
+            "arguments": [encoded(argument) for argument in arguments],
+            "keywords": {name: encoded(value) for name, value in keywords.items()},
+            "cotangents": [encoded(cotangent) for cotangent in cotangents],
+        }
+        header, payload = self._answer(question, parts)
+        if not header["ok"]:
+            return REFUSED
+        # What crosses the wire as bfloat16 comes back as float32.
+        dtype = str(*types).rpartition(".")[2]
+        return arrays.to_library(wire.decode(header["value"], payload), self._library, dtype)
+
+    def _answer(
+        self, question: dict[str, Any], parts: list[bytes]
+    ) -> tuple[dict[str, Any], wire.Payload]:
+        """Return the host's answer: what it was, if the same was asked before in this call."""
+        size, asked = sum(map(len, parts)), wire.to_json(question)
+        same = b"".join((asked, *parts)) if size <= _MOST_KEPT else b""
+        if same in self._answers:
+            header, payload = self._answers[same]
+            return header, payload.again()
+        try:
+            self._channel.send_encoded(b'{"ask": %d, %s' % (self._asked + 1, asked[1:]), parts)
+        except wire.WireError:  # too large to ask, and nothing was sent
+            return {"ok": False}, wire.Payload(b"")
+        self._asked += 1
+        header, payload = self._channel.receive()
+        while "answer" not in header:
+            self.waiting.append((header, payload))
+            header, payload = self._channel.receive()
+        needed = len(same) + len(payload)
+        if same and needed <= self._room and question["step"] not in self.drawing:
+            self._room -= needed
+            self._answers[same] = header, payload.again()
+        return header, payload
+
+
+def _own(step: str, own: Callable[..., Any] | None) -> Callable[..., Any]:
+    if own is None:
+        raise NameError(f"name {step!r} is not defined")
+    return own
+
+
+def _leaves(values: tuple[Any, ...]) -> list[Any]:
+    """Return the floating-point tensors in `values`, in the order in which the host counts them.
+
+    A linear layer's weight and bias are among them, and so is what a tuple or list holds.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return []
+    leaves: list[Any] = []
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            leaves += [value] if value.is_floating_point() else []
+        elif type(value) in (tuple, list) and len(value) <= wire.MAX_ITEMS:
+            leaves += _leaves(tuple(value))
+        elif isinstance(value, torch.nn.Linear):
+            leaves += [value.weight] if value.bias is None else [value.weight, value.bias]
+    return leaves
+
+
+def _attached(
+    value: Any, leaves: list[Any], gradients: Callable[[tuple[Any, ...]], tuple[Any, ...]]
+) -> Any:
+    """Return the host's tensors as results of `leaves` in the student's graph.
+
+    What is not a tensor comes back as it is: no gradient reaches it.
+    """
+    if not isinstance(value, tuple | sys.modules["torch"].Tensor):
+        return value
+    return _answered().apply((value, gradients), *leaves)
+
+
+@functools.cache
+def _answered() -> Any:
+    """Return the function of PyTorch's graph that gives an answer, and passes gradients on."""
+    torch = sys.modules["torch"]
+
+    def cloned(part: Any) -> Any:
+        return part.clone() if isinstance(part, torch.Tensor) else part
+
+    class Answered(torch.autograd.Function):  # type: ignore[misc,name-defined]
+        @staticmethod
+        def forward(context: Any, answer: tuple[Any, Callable[..., Any]], *leaves: Any) -> Any:
+            value, context.gradients = answer
+            # What a student's code detached gets no gradient, rather than one of zeros.
+            context.set_materialize_grads(False)
+            return tuple(map(cloned, value)) if isinstance(value, tuple) else cloned(value)
+
+        @staticmethod
+        def backward(context: Any, *cotangents: Any) -> Any:
+            return None, *context.gradients(cotangents)
+
+    return Answered
+
 
 _FULL_REPORTS = 30  # the others have no message, so that a reply stays under the wire's cap
 _FEATURES = {name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
@@ -88,7 +357,7 @@ class Session:
                 reply = self._call(header, payload, parts)
             except BaseException as error:
                 parts.clear()
-                reply = {"raised": exception_facts.describe(error, self._lines)}
+                reply = {"raised": describe(error, self._lines)}
         try:
             self._channel.send({"id": number} | reply, parts)
         except wire.WireError:
@@ -109,9 +378,9 @@ class Session:
                 flags |= sum(flag for flag in _FEATURES.values() if code.co_flags & flag)
                 exec(code, vars(self._module))
             except BaseException as error:  # SystemExit too: the next cells still count
-                facts = exception_facts.describe(error, self._lines)
+                facts = describe(error, self._lines)
                 count = sum(failure is not None for failure in failures)
-                failures.append(facts if count < _FULL_REPORTS else exception_facts.brief(facts))
+                failures.append(facts if count < _FULL_REPORTS else brief(facts))
             else:
                 failures.append(None)
         return failures

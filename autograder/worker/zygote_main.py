@@ -12,11 +12,36 @@ import errno
 import importlib
 import os
 import sys
+from collections.abc import Iterable
 from typing import NoReturn
 
-from autograder.worker import huge_pages, kernel, landlock, root
+from autograder.worker import confinement, kernel
 from autograder.worker.control import Control, ProcessStats
 from autograder.worker.plan import Layers, Plan
+
+# The zygote's memory in huge pages, so that a fork copies few page tables.
+#
+# PyTorch fills two hundred megabytes. To copy the tables of their small pages, and to tear them
+# down again, takes longer than most students' code.
+
+_ADVICE_COLLAPSE = 25  # since Linux 6.1
+_HUGE = 2 << 20
+
+
+def collapse(regions: Iterable[tuple[int, int]]) -> int:
+    """Have the kernel put memory into huge pages where it can; return how many there are then.
+
+    A kernel that knows nothing of this refuses, and all stays as it was.
+    """
+    advise = kernel.libc.madvise
+    found = 0
+    for start, end in regions:
+        first = -(-start // _HUGE) * _HUGE
+        for address in range(first, end - _HUGE + 1, _HUGE):
+            place, size = ctypes.c_void_p(address), ctypes.c_size_t(_HUGE)
+            found += advise(place, size, ctypes.c_int(_ADVICE_COLLAPSE)) == 0
+    return found
+
 
 REFUSED = 96
 MOST_SAID = 2000  # characters about why a library cannot be imported
@@ -33,22 +58,22 @@ def main(descriptor: int) -> NoReturn:
     if plan.import_path:
         sys.path[:] = plan.import_path
     layers, missing = _find_layers(plan)
-    outside, inside = root.identities(), {}
+    outside, inside = confinement.identities(), {}
     try:
         if layers.namespaces:
             _become_first_process(plan, control)
         itself = ProcessStats()
-        inside = root.identities()
+        inside = confinement.identities()
         if layers.namespaces:
-            root.enter_minimal_root(plan.readable)
+            confinement.enter_minimal_root(plan.readable)
     except OSError as error:
-        control.tell(refused={"namespaces": str(error)} | root.refusals(plan.uid != 0))
+        control.tell(refused={"namespaces": str(error)} | confinement.refusals(plan.uid != 0))
         sys.exit(REFUSED)
     try:
         # Only now, so that the import proves that a worker can import NumPy too.
         forks = importlib.import_module("autograder.worker.forks")
         forks.arrays.warm_up(plan.library)
-        huge_pages.collapse(itself.writable())
+        collapse(itself.writable())
     except Exception as error:  # a library may raise anything, for example without one of its files
         control.tell(**_why_not_loaded(error))
         sys.exit(REFUSED)
@@ -72,7 +97,7 @@ def _find_layers(plan: Plan) -> tuple[Layers, dict[str, str]]:
     missing = {name: "left out on request" for name in plan.without}
     abi, program = 0, None
     if "landlock" not in plan.without:
-        abi = landlock.version()
+        abi = confinement.version()
         if not abi:
             missing["landlock"] = _why_no_landlock(ctypes.get_errno())
     if "seccomp" not in plan.without:
@@ -102,7 +127,7 @@ def _why_no_landlock(number: int) -> str:
 
 def _become_first_process(plan: Plan, control: Control) -> None:
     """Go on as the first process of new namespaces; the original process only waits."""
-    root.leave_namespaces(as_root=plan.uid != 0)
+    confinement.leave_namespaces(as_root=plan.uid != 0)
     child = os.fork()
     if child:
         control.close()  # otherwise the host would not notice when the child ends

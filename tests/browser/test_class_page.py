@@ -12,8 +12,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from autograder.model.verdict import ChainVerdict, Finding, Outcome, Verdict
 from autograder.reports.class_page import ClassContext, class_page
-from autograder.reports.follow_up import FollowUp
 from autograder.reports.misunderstandings import misunderstandings
+from autograder.reports.roll import FollowUp
 from browser.contrast import too_faint
 from support.verdicts import EXERCISE, verdict
 

@@ -17,7 +17,7 @@ import nbformat
 import pytest
 
 from autograder.model.symbols import HIDDEN
-from autograder.releasing.requirements import needed
+from autograder.releasing.wheel import needed
 from browser.site_page import made_site
 from support.learner_workspace import NAME, ROOT, WRONG_SOFTMAX
 from support.reference_steps import reference_steps

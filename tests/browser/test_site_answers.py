@@ -25,7 +25,7 @@ from playwright.sync_api import Browser, Page, Playwright, expect
 from autograder.model.exercise import read_exercise
 from autograder.site.script_pieces import ScriptPieces
 from autograder.verification.jury import Jury, definitions
-from autograder.verification.mutants.mutant import mutants_of
+from autograder.verification.mutant import mutants_of
 from autograder.verification.trial import Trial, read_trial
 from browser.site_page import RIGHT, answer, made_site, write
 from browser.system_browsers import open_chromium, open_firefox

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autograder.judging.examples import read_examples
-from autograder.submission.definitions import top_level
+from autograder.submission.cells import top_level
 from support.learner_workspace import NAME, ROOT, start, stub_file
 from support.typed_commands import typed
 

@@ -11,7 +11,7 @@ import nbformat
 import pytest
 
 from autograder.building.build import build
-from autograder.building.diagram import WIDEST
+from autograder.building.stub import WIDEST_DRAWING as WIDEST
 from autograder.errors import KitError
 from support.written_exercise import Change, write_exercise
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.building.folded_answer import folded_answers
-from autograder.building.lesson import PLACE, taught
+from autograder.building.lesson import PLACE, folded_answers, taught
 from autograder.building.regions import read_solution
 from autograder.building.stub import Cell, read_cells
 from autograder.model.exercise import Exercise, read_exercise

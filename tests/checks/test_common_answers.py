@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from autograder.grading.batch import grade_batch
-from autograder.grading.kept_verdict import is_sound
+from autograder.grading.journal import is_sound
 from autograder.model.exercise import read_exercise
 from autograder.model.verdict import Verdict
 from autograder.submission.reading import Submission

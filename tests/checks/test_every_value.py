@@ -20,7 +20,7 @@ from autograder.checks.conversation import Conversation
 from autograder.checks.draw import Draw
 from autograder.checks.reference import Reference, read_reference
 from autograder.checks.student import Student
-from autograder.grading.remarks import remarks_on
+from autograder.grading.batch import remarks_on
 from autograder.judging.compare import ResultSpec, compare
 from autograder.judging.expectation import CheckFailed
 from autograder.judging.inprocess import InProcess, round_tripped

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder.checks.known_mistake import Misconception
-from autograder.checks.reference import read_reference
+from autograder.checks.reference import Misconception, read_reference
 from autograder.checks.submission_judge import JudgedSteps
 from autograder.errors import KitError
 from autograder.judging.examples import read_examples

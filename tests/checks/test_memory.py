@@ -7,11 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from autograder.checks.grader_run import run_graders
-from autograder.checks.input_seeds import InputSeeds
-from autograder.checks.plugin import GradingPlugin
+from autograder.checks.memory import InputSeeds
+from autograder.checks.plugin import GradingPlugin, run_graders
 from autograder.checks.reference import Reference, read_reference
-from autograder.grading.input_seed import SHARED_SEEDS, input_seed, shared_seed
+from autograder.grading.digest import SHARED_SEEDS, input_seed, shared_seed
 from autograder.judging.inprocess import InProcess
 from autograder.model.request import Reply, Request
 

@@ -10,10 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autograder.checks.one_piece import probes
+from autograder.checks.one_piece import probes, stages_of, trail_of
 from autograder.checks.reference import Reference, read_reference
-from autograder.checks.stages import stages_of
-from autograder.checks.trail import trail_of
 from autograder.grading.batch import grade_batch
 from autograder.judging.inprocess import InProcess
 from autograder.model.exercise import Limits, read_exercise

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder.checks.reference import read_reference
-from autograder.checks.replay import Replay
+from autograder.checks.reference import Replay, read_reference
 from autograder.checks.substitution import reference_answer
 from autograder.grading.batch import grade_batch
 from autograder.judging.diagnosis import Candidate

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from autograder.checks.chain import Chain, Run, Walk
-from autograder.checks.known_walks import RightWalk
 from autograder.checks.marks import by_purpose, only_tells, shares_inputs, step_of
-from autograder.checks.passing_replies import PassingReplies
+from autograder.checks.memory import PassingReplies, RightWalk
 from autograder.grading import batch
 from autograder.grading.batch import grade_batch
 from autograder.grading.digest import exercise_hash

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from autograder.checks.right_step import led_to_the_first
+from autograder.checks.submission_judge import led_to_the_first
 from autograder.grading.batch import grade_batch
 from autograder.model.verdict import CheckVerdict, Finding, Outcome, StepVerdict, Verdict
 from autograder.submission.reading import Submission

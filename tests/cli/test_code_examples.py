@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.cli.code_examples import MOST_LINES, code_examples, without_names
+from autograder.cli.similar_code import MOST_LINES, code_examples, without_names
 from autograder.grading.grader_pool import GraderPool
 from autograder.reports.misunderstandings import Misunderstanding
 from autograder.submission.reading import Submission

@@ -19,8 +19,8 @@ from autograder.grading.unjudged import (
 )
 from autograder.model.verdict import Finding, Outcome, Verdict
 from autograder.reports.class_page import ClassContext, class_page
-from autograder.reports.follow_up import FollowUp, write_follow_ups
 from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, GradebookEntry
+from autograder.reports.roll import FollowUp, write_follow_ups
 from autograder.reports.student_record import MarkQuestion, StudentRecord
 from autograder.submission.reading import Submission
 from support import verdicts

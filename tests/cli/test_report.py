@@ -11,9 +11,8 @@ import pytest
 
 from autograder.cli import class_results
 from autograder.errors import KitError
-from autograder.model import student_folders
-from autograder.reports.drafts import DRAFTS
-from autograder.reports.paragraphs import PARAGRAPHS, Paragraph, write_paragraph
+from autograder.model import files
+from autograder.reports.misunderstandings import DRAFTS, PARAGRAPHS, Paragraph, write_paragraph
 from autograder.reports.verdict_files import find_verdict, read_verdicts
 from support.copied_exercise import ROOT, copy_exercise
 from support.nameless_mistakes import FLATTER, NOT_THE_ROOT, SHARPER, SHARPER_TOO, written
@@ -85,7 +84,7 @@ def test_a_class_that_grows_and_shrinks_has_its_files_in_place_and_the_words_whe
     homework: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(class_results, "MOST_PRINTED", len(CLASS))
-    monkeypatch.setattr(student_folders, "FILES_IN_A_FOLDER", len(CLASS))
+    monkeypatch.setattr(files, "FILES_IN_A_FOLDER", len(CLASS))
     step, code = called(homework).split("/")
     write_paragraph(results(homework), Paragraph(step, code, WORDS))
     assert files_of(results(homework)) == {student: student for student in CLASS}

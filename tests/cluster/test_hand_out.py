@@ -9,10 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder.cluster.hand_out import MOST_TRIES, HandOut
-from autograder.cluster.parcel import pack, unpack
-from autograder.cluster.remote_grader import receive
-from autograder.cluster.returned_verdict import is_answer
+from autograder.cluster.cluster_run import MOST_TRIES, HandOut, is_answer
+from autograder.cluster.remote_grader import pack, receive, unpack
 from autograder.errors import KitError
 from autograder.grading.digest import exercise_hash
 from autograder.grading.grader_pool import Cause, Loss

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.course.added_code import last_line_about, without_cells
+from autograder.course.adjusted_exercise import last_line_about, without_cells
 
 SOLUTION = """\
 # %% [markdown]

@@ -27,20 +27,24 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from nbgrader.converters import NbGraderException
 
 from autograder.course import create_course, read_course
-from autograder.course.any_name import HarmlessRecord
 from autograder.course.assignment_release import command_environment
 from autograder.course.assignment_release import release as release_by_command
-from autograder.course.autograde import CourseAutograde
+from autograder.course.autograde import CourseAutograde, HarmlessRecord
 from autograder.course.creation import Course
 from autograder.course.gradebook import write_gradebook
-from autograder.course.intake import notebook_of, release_notebook
+from autograder.course.intake import (
+    Skeleton,
+    from_script,
+    notebook_of,
+    onto_skeleton,
+    release_notebook,
+)
 from autograder.course.page import clean_markdown
 from autograder.course.preprocessors import KeepStubs
 from autograder.course.settings import course_directory, read_settings
-from autograder.course.skeleton import Skeleton, from_script, onto_skeleton
 from autograder.course.verdict_cells import finished, with_verdict
 from autograder.errors import KitError
-from autograder.grading.judged_class import JudgedClass
+from autograder.grading.classroom import JudgedClass
 from autograder.model.exercise import Exercise, read_exercise
 from autograder.model.verdict import (
     ChainVerdict,

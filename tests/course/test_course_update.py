@@ -16,10 +16,9 @@ from nbgrader.api import Gradebook
 
 from autograder.building.build import build
 from autograder.checks.recording import record_examples
-from autograder.course.configuration import render_configuration
 from autograder.course.course_update import plan_update
-from autograder.course.creation import Course, read_course
-from autograder.course.pending_update import write_down
+from autograder.course.creation import Course, read_course, render_configuration
+from autograder.course.kit_copy import write_down
 from course.changing_course import (
     FIFTH,
     GIVEN,

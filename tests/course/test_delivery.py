@@ -9,13 +9,13 @@ import pytest
 from nbgrader.utils import notebook_hash
 
 from autograder.cli.student_files import write_student_files
-from autograder.course import delivered_page
+from autograder.course import course_records
+from autograder.course.course_records import PageDelivery, deliver_class, deliver_pages
 from autograder.course.creation import Course
-from autograder.course.delivered_page import PageDelivery, deliver_class, deliver_pages
 from autograder.course.settings import open_gradebook, read_settings
 from autograder.errors import KitError
+from autograder.grading.classroom import JudgedClass
 from autograder.grading.grader_pool import GraderPool
-from autograder.grading.judged_class import JudgedClass
 from autograder.grading.unjudged import without_judging
 from autograder.grading.watched_process import Bounds
 from autograder.model.verdict import Finding, Outcome
@@ -105,7 +105,7 @@ def test_a_page_that_takes_too_much_memory_on_its_way_is_made_and_told_and_not_t
         made = {file.stem: file for file in (output / "feedback").glob("*.html")}
         assert made.keys() == {WRONG, PLAIN}
         made[WRONG].write_bytes(b"x" * 19_000_000)
-        monkeypatch.setattr(delivered_page, "HANDLING", Bounds(30.0, 120.0, megabytes=8))
+        monkeypatch.setattr(course_records, "HANDLING", Bounds(30.0, 120.0, megabytes=8))
         with pytest.raises(KitError, match="8 megabytes") as told:
             deliver_class(course, NAME, [WRONG], pool)
     assert told.value.place == str(course.feedback(NAME, WRONG))

@@ -27,7 +27,7 @@ from autograder.course.late_penalty import penalize_late
 from autograder.course.settings import open_gradebook, read_settings
 from autograder.course.stale_release import refuse_stale_release
 from autograder.errors import KitError
-from autograder.platforms.mark import class_marks
+from autograder.platforms.mark_export import class_marks
 from autograder.reports.verdict_files import read_outlines
 from course.changing_course import Run, attn, nbgrader
 from course.term_course import (

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.course.configuration import render_configuration
-from autograder.course.exercise_list import with_exercises
-from autograder.course.merged_configuration import merge_configuration
+from autograder.course.course_update import merge_configuration, with_exercises
+from autograder.course.creation import render_configuration
 from autograder.errors import KitError
 from support.released_course import NAME, ROOT
 

@@ -11,8 +11,7 @@ import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from autograder.course.kit_cells import STEPS_LIST
-from autograder.course.merged_notebook import merge
+from autograder.course.exercise_update import STEPS_LIST, merge
 from support.released_course import ROOT
 
 STEPS = ("first", "second", "third")

@@ -9,8 +9,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from nbgrader.utils import compute_checksum
 
-from autograder.course.notebook_text import cell_texts, notebook_text
-from autograder.course.skeleton import Skeleton, is_untouched
+from autograder.course.intake import Skeleton, cell_texts, is_untouched, notebook_text
 
 TEXTS = ("# Prose", "", 'a "quote" \\ and\n\ttab', "∑ 学生 \u2028 \x00 </script>")
 RELEASED = "def double(x):\n    raise NotImplementedError"

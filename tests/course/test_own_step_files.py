@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.course.adjusted_exercise import ADJUSTED
+from autograder.course.adjusted_exercise import ADJUSTED, read_own_steps
 from autograder.course.creation import Course
-from autograder.course.own_step_list import read_own_steps
 from autograder.errors import KitError
 from autograder.model.exercise import read_exercise
 from course.changing_course import FIFTH, check, new_course, update

@@ -13,7 +13,7 @@ import pytest
 
 from autograder.course.assignment_release import command_environment
 from autograder.course.creation import read_course
-from autograder.grading.lock import WAITS, class_lock
+from autograder.grading.output_folder import WAITS, class_lock
 from demo.sample_class import hand_in
 from support.machines import in_view
 from support.released_course import NAME, ROOT, sample_class

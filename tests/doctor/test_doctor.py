@@ -23,7 +23,7 @@ import autograder
 from autograder.doctor import as_json, examination, examine, tell
 from autograder.doctor.examination import SYSTEMS, Examination
 from autograder.doctor.installation import installation
-from autograder.sandbox.remedies import remedy
+from autograder.sandbox.measurement import remedy_for as remedy
 from support.machines import as_in_docker, as_ordinary_user, in_view, refusing
 
 ATTN = [sys.executable, "-B", "-m", "autograder.cli", "doctor"]

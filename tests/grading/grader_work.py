@@ -9,8 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from autograder.errors import KitError
-from autograder.grading.cores import usable_cores
-from autograder.grading.watched_process import WorkProgress
+from autograder.grading.watched_process import WorkProgress, usable_cores
 
 
 def do(items: Sequence[str], progress: WorkProgress) -> None:

@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from autograder.grading.class_reading import read_class
-from autograder.grading.classroom import GradingRun, grade_class
+from autograder.grading.class_task import HandIn
+from autograder.grading.classroom import GradingRun, grade_class, read_class
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.journal import JOURNAL, Journal
-from autograder.grading.roster import HandIn
 from autograder.grading.watched_process import Bounds
 from autograder.model.exercise import Exercise, read_exercise
 from autograder.model.verdict import Outcome, Verdict

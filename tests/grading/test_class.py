@@ -15,7 +15,7 @@ from autograder.building.leak import refuse_leaks, secrets_of
 from autograder.errors import KitError
 from autograder.grading.batch import grade_batch
 from autograder.grading.classroom import _equal, grade_class
-from autograder.grading.input_seed import input_seed
+from autograder.grading.digest import input_seed
 from autograder.grading.journal import JOURNAL, Journal
 from autograder.model.exercise import Exercise, read_exercise
 from autograder.model.verdict import Outcome, StepVerdict, Verdict

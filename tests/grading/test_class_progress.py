@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 from rich.progress import Task
 
-from autograder.grading.class_progress import ClassProgress
+from autograder.grading.class_run import ClassProgress
 from autograder.model.verdict import ChainVerdict, Outcome, StepVerdict, Verdict
 
 

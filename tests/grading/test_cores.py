@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from autograder.grading.cores import keep_to, usable_cores
+from autograder.grading.watched_process import keep_to, usable_cores
 
 NO_SUCH_CORE = 100_000
 

@@ -16,9 +16,8 @@ import pytest
 
 from autograder.errors import KitError
 from autograder.grading import grader_pool
-from autograder.grading.cores import usable_cores
 from autograder.grading.grader_pool import Cause, GraderPool, Loss
-from autograder.grading.watched_process import Bounds, WatchedProcess
+from autograder.grading.watched_process import Bounds, WatchedProcess, usable_cores
 from grading import grader_work
 from support.processes import wait_for
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from autograder.errors import KitError
-from autograder.grading.roster import HandIn, flat_roster, read_groups, shared_hand_ins
+from autograder.grading.class_task import HandIn, flat_roster, read_groups, shared_hand_ins
 
 
 def folder(root: Path, groups: str, *files: str) -> Path:

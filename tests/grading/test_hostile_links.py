@@ -23,8 +23,8 @@ from autograder.course.creation import Course, script_name
 from autograder.course.gradebook import write_gradebook
 from autograder.course.intake import timestamp
 from autograder.grading.batch import grade_batch
-from autograder.grading.judged_class import JudgedClass
-from autograder.grading.roster import course_roster
+from autograder.grading.class_task import course_roster
+from autograder.grading.classroom import JudgedClass
 from autograder.model.exercise import read_exercise
 from autograder.model.verdict import Verdict
 from autograder.reports.verdict_files import read_verdicts
@@ -310,7 +310,7 @@ def test_a_file_that_changes_after_it_was_read_is_not_shown_beside_its_marks(
 
 
 CHANGING_JUDGE = """
-from autograder.course.judge import judge as own
+from autograder.course.autograde import judge as own
 
 def judge(course, exercise, student, folder, **asked):
     file = folder / f"{exercise.name}.py"

@@ -23,7 +23,7 @@ import pytest
 from autograder.course.assignment_release import command_environment
 from autograder.course.creation import Course, notebook_name, script_name
 from autograder.course.export import _Quoted
-from autograder.grading.roster import flat_roster
+from autograder.grading.class_task import flat_roster
 from autograder.model.sanitize import UNSEEN_NAME, clean, file_name
 from autograder.model.verdict import Verdict
 from autograder.reports.feedback import page_name

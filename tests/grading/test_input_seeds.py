@@ -23,7 +23,7 @@ from autograder.checks.draw import Draw
 from autograder.checks.reference import Reference, read_reference
 from autograder.grading.batch import grade_batch
 from autograder.grading.classroom import GradingRun, grade_class
-from autograder.grading.input_seed import SHARED_SEEDS, input_seed, shared_seed, worker_seed
+from autograder.grading.digest import SHARED_SEEDS, input_seed, shared_seed, worker_seed
 from autograder.grading.unjudged import infrastructure
 from autograder.judging.inprocess import InProcess
 from autograder.model.exercise import Exercise, read_exercise

@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 
 from autograder.course.creation import Course
-from autograder.grading.lock import class_lock
+from autograder.grading.output_folder import class_lock
 from support.broken.case import Work
 from support.gradebook_scores import scores
 from support.processes import descendants, wait_for

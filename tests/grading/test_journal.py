@@ -20,10 +20,9 @@ from typing import Any
 
 import pytest
 
-from autograder.grading import journal_writer
+from autograder.grading import journal as journal_writer
 from autograder.grading.batch import grade_batch
-from autograder.grading.journal import JOURNAL, Journal
-from autograder.grading.journal_writer import JournalFault, connected
+from autograder.grading.journal import JOURNAL, Journal, JournalFault, connected
 from autograder.grading.output_folder import GRADES, OWNER
 from autograder.model.verdict import Verdict
 from autograder.reports.verdict_files import read_verdicts
@@ -162,19 +161,19 @@ def test_a_verdict_is_not_kept_in_a_journal_that_was_removed_meanwhile(
     tmp_path: Path, verdicts: dict[str, Verdict], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(journal_writer, "PAUSE", 0.0)
-    journal = Journal(tmp_path / JOURNAL)
-    journal.prepare()
+    kept_here = Journal(tmp_path / JOURNAL)
+    kept_here.prepare()
     verdict = verdicts["broken_syntax"]
-    with journal.writer() as writer:
+    with kept_here.writer() as writer:
         writer.keep(key_of(verdict), verdict)
         for file in tmp_path.iterdir():
             file.unlink()
         with pytest.raises(JournalFault, match="no such table"):
             writer.keep(key_of(verdict), verdict)
-        journal.path.unlink()
-        journal.prepare()
+        kept_here.path.unlink()
+        kept_here.prepare()
         writer.keep(key_of(verdict), verdict)  # opened again
-    assert journal.find(key_of(verdict), "ada", EXERCISE)
+    assert kept_here.find(key_of(verdict), "ada", EXERCISE)
 
 
 def key_of(verdict: Verdict) -> str:

@@ -13,11 +13,10 @@ from typing import cast
 
 import pytest
 
-from autograder.grading.class_reading import read_class
-from autograder.grading.classroom import ClassJudging, GradingRun, grade_class
+from autograder.grading.class_task import HandIn
+from autograder.grading.classroom import ClassJudging, GradingRun, grade_class, read_class
 from autograder.grading.grader_pool import Cause, GraderPool, Loss
 from autograder.grading.journal import JOURNAL, Journal, judging_key
-from autograder.grading.roster import HandIn
 from autograder.grading.unjudged import JudgedStep
 from autograder.grading.watched_process import Bounds
 from autograder.model.symbols import why_not_graded

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from autograder.grading import noted_parts
-from autograder.grading.noted_parts import NotedParts
+from autograder.grading import watched_process
+from autograder.grading.watched_process import NotedParts
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_parts_are_those_of_the_item_that_was_begun_last(parts: NotedParts) -> N
 def test_what_an_item_may_note_is_bounded(
     parts: NotedParts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(noted_parts, "MOST_BYTES", 1_000)
+    monkeypatch.setattr(watched_process, "MOST_BYTES", 1_000)
     parts.begin(0)
     for _ in range(100):
         parts.add("x" * 90)

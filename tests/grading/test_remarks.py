@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.grading.remarks import remarks_on
+from autograder.grading.batch import remarks_on
 from autograder.model.exercise import Exercise, read_exercise
 from autograder.submission.reading import Submission, read_submission
 from support.attack_range import right_answer

@@ -23,7 +23,7 @@ from autograder.errors import KitError
 from autograder.grading.digest import exercise_hash
 from autograder.ladder.rungs import FILE as RUNGS
 from autograder.model.exercise import MISTAKE_COSTS, read_exercise
-from autograder.releasing.search import Source, refuse_secrets, refuse_wheel
+from autograder.releasing.release import Source, refuse_secrets, refuse_wheel
 from autograder.sandbox import Zygote
 from autograder.verification.trial import read_trial
 from autograder.verification.variants import read_variants

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from autograder.grading.waiting_items import WaitingItems
+from autograder.grading.grader_pool import WaitingItems
 
 
 def test_one_process_gets_all_items_in_their_order() -> None:

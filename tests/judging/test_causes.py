@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autograder.checks.grader_run import run_graders
-from autograder.checks.plugin import GradingPlugin
+from autograder.checks.plugin import GradingPlugin, run_graders
 from autograder.checks.reference import Reference, read_reference
 from autograder.judging.asking import ask_examples
 from autograder.judging.compare import ResultSpec

@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder.checks.grader_run import run_graders
-from autograder.checks.known_mistake import Misconception
 from autograder.checks.marks import step_of
-from autograder.checks.plugin import GradingPlugin
-from autograder.checks.reference import read_reference
+from autograder.checks.plugin import GradingPlugin, run_graders
+from autograder.checks.reference import Misconception, read_reference
 from autograder.errors import KitError
 from autograder.judging.asking import ask_example, ask_examples
 from autograder.judging.conditions import STANDING

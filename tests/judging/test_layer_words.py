@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from _pytest.mark.structures import ParameterSet
 
-from autograder.judging.unnamed_array import array_words
+from autograder.judging.call_deviation import array_words
 from autograder.model.verdict import Outcome
-from autograder.verification.student_text import StudentText
-from autograder.verification.wording import reading_gaps
+from autograder.verification.wording import StudentText, reading_gaps
 from judging.judged_layer import HEADS, NUMPY, STRETCH, TORCH, VIT, Change, judged, words
 
 CAUSAL = "CausalMultiHeadAttention"

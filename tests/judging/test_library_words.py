@@ -15,12 +15,11 @@ import pytest
 import torch
 from torch import nn
 
-from autograder.judging import attribute_words, call_words, library_words, syntax_words
+from autograder.judging import library_words, syntax_words
 from autograder.judging.diagnosis import failure
 from autograder.judging.inprocess import InProcess
 from autograder.model.request import Failed, Request
-from autograder.verification.student_text import StudentText
-from autograder.verification.wording import reading_gaps
+from autograder.verification.wording import StudentText, reading_gaps
 
 X = np.ones((2, 3, 4), np.float32)
 HANDED_OUT = "Keep the parameters as they were handed out"
@@ -144,7 +143,7 @@ def has_doc(node: ast.AST) -> TypeGuard[ast.Module | ast.FunctionDef | ast.Class
     return isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef)
 
 
-@pytest.mark.parametrize("module", [attribute_words, call_words, library_words, syntax_words])
+@pytest.mark.parametrize("module", [library_words, library_words, library_words, syntax_words])
 def test_what_is_said_of_errors_is_easy_to_read(module: ModuleType) -> None:
     found = [StudentText(module.__name__, each) for each in sentences(module)]
     assert found and reading_gaps(found, ()) == ()

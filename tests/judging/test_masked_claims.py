@@ -9,10 +9,9 @@ import pytest
 
 from autograder.judging.claims import claims_about
 from autograder.judging.compare import ResultSpec
-from autograder.model.claim import Claim
 from autograder.model.request import Request
-from autograder.verification.student_text import StudentText
-from autograder.verification.wording import reading_gaps
+from autograder.model.verdict import Claim
+from autograder.verification.wording import StudentText, reading_gaps
 
 MASKED = ResultSpec(("result",), ("B S S",), "floor")
 

@@ -14,12 +14,11 @@ import pytest
 
 from autograder.grading.batch import grade_batch
 from autograder.judging.asking import ask_example
-from autograder.judging.beyond_values import judge_gradients
 from autograder.judging.compare import ResultSpec, compare
 from autograder.judging.diagnosis import Candidate, diagnose
 from autograder.judging.distribution import Distributed
 from autograder.judging.examples import read_examples
-from autograder.judging.expectation import Agrees, judge
+from autograder.judging.expectation import Agrees, judge, judge_gradients
 from autograder.judging.inprocess import InProcess
 from autograder.judging.layers import LinearLayers
 from autograder.model.request import Request, Returned

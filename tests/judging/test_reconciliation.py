@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from autograder.judging.asking import PassedQuestion, reconciled
 from autograder.judging.compare import ResultSpec
 from autograder.judging.diagnosis import PAIR, Candidate, diagnose
 from autograder.judging.expectation import Agrees, judge
-from autograder.judging.reconciliation import PassedQuestion, reconciled
 from autograder.model.exercise import Step
 from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned
 from autograder.model.verdict import (

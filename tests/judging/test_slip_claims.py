@@ -9,13 +9,11 @@ import pytest
 
 from autograder.judging.claims import claims_about
 from autograder.judging.compare import ResultSpec
-from autograder.judging.description import described_together
-from autograder.model.claim import Claim
+from autograder.judging.diagnosis import described_together
 from autograder.model.request import Request
-from autograder.model.verdict import Finding, Outcome
+from autograder.model.verdict import Claim, Finding, Outcome
 from autograder.protocol.wire import Linear, Value
-from autograder.verification.student_text import StudentText
-from autograder.verification.wording import reading_gaps
+from autograder.verification.wording import StudentText, reading_gaps
 
 SCORES = ResultSpec(("result",), ("B h S S",))
 SUMS = ResultSpec(("result",), ("B h S D",))

@@ -7,9 +7,8 @@ import pytest
 
 from autograder.judging.claims import claims_about
 from autograder.judging.compare import ResultSpec
-from autograder.model.claim import Claim
-from autograder.verification.student_text import StudentText
-from autograder.verification.wording import reading_gaps
+from autograder.model.verdict import Claim
+from autograder.verification.wording import StudentText, reading_gaps
 
 SHARES = ResultSpec(("result",), ("B S S",))
 MASK = ResultSpec(("result",), ("S S",), "numbers")

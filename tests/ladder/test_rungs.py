@@ -12,7 +12,7 @@ from autograder.checks.recording import record_examples
 from autograder.ladder.making import MadeRungs, made_rungs, stale_rungs
 from autograder.ladder.rungs import FILE, GAP, PuzzleLine, Rungs, read_rungs, write_rungs
 from autograder.model.exercise import read_exercise
-from autograder.verification.rung_proof import rung_gaps
+from autograder.verification.proof import rung_gaps
 from autograder.verification.trial import read_trial
 from support.copied_exercise import copy_exercise
 from support.fifth_exercise import fifth_exercise

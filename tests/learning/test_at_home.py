@@ -54,7 +54,7 @@ def test_no_broken_file_is_to_be_handed_in_again(tmp_path: Path) -> None:
 def test_every_sentence_about_files_that_hands_in_has_another_for_home() -> None:
     room = Path(__file__).resolve().parents[2] / "autograder" / "submission"
     told = 0
-    for name in ("cells", "code", "file_choice", "file_text", "reading"):
+    for name in ("cells", "code", "file_text", "reading"):
         for sentence in sentences(room / f"{name}.py"):
             told += 1
             for handed_in, at_home in AT_HOME:

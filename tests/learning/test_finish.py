@@ -11,15 +11,19 @@ from pathlib import Path
 import pytest
 
 from autograder.learning.step_lesson import lesson_of
-from autograder.model.closing import Closing
-from autograder.model.exercise import Exercise, read_exercise
+from autograder.model.exercise import Closing, Exercise, read_exercise
 from autograder.model.work_time import LONGEST_PAUSE, WorkTime, read_work_time
 from autograder.reports.finding import html
-from autograder.reports.finish import Finish, FinishedStep, mistake_lines, took_words
-from autograder.reports.finish_page import finish_body, finish_page
-from autograder.verification.student_text import terms_of, written_texts
+from autograder.reports.finish import (
+    Finish,
+    FinishedStep,
+    finish_body,
+    finish_page,
+    mistake_lines,
+    took_words,
+)
 from autograder.verification.trial import read_trial
-from autograder.verification.wording import reading_gaps
+from autograder.verification.wording import reading_gaps, terms_of, written_texts
 from support.learner_workspace import NAME, REFERENCE, ROOT, WRONG_SOFTMAX, start, stub_file
 from support.typed_commands import typed
 

@@ -10,10 +10,10 @@ import pytest
 from rich.console import Console
 
 from autograder.errors import KitError
-from autograder.learning.commands import training_shown
-from autograder.learning.commands.training_shown import _drawn
+from autograder.learning.commands import playing
+from autograder.learning.commands.playing import _drawn
 from autograder.learning.state.workspace import find_workspace
-from autograder.training_tasks.training_result import Drawing
+from autograder.training_tasks.training_words import Drawing
 from support.learner_workspace import ROOT, limited, start
 from support.typed_commands import typed
 
@@ -91,9 +91,9 @@ def test_a_training_that_needs_the_bonus_says_that_it_does(
         if error := next(ends):
             raise error
 
-    monkeypatch.setattr(training_shown, "_show_training", train)
+    monkeypatch.setattr(playing, "_show_training", train)
     console = Console(file=io.StringIO(), width=200)
-    training_shown.show_trainings(exercise, console)
+    playing.show_trainings(exercise, console)
     assert isinstance(console.file, io.StringIO)
     words = "needs `CausalMultiHeadAttention`, the bonus step. Your layer is not written yet"
     assert words in console.file.getvalue()

@@ -10,9 +10,9 @@ import pytest
 from rich.console import Console
 
 from autograder.ladder.rungs import FILE, PuzzleLine, Rungs, read_rungs
-from autograder.learning.commands import climbing, sorting
-from autograder.learning.state import answer_key
-from autograder.verification.grade_level import reading
+from autograder.learning.commands import climbing
+from autograder.learning.state import workspace as answer_key
+from autograder.verification.wording import reading
 from support.learner_workspace import NAME, ROOT, start
 from support.typed_commands import typed
 
@@ -108,7 +108,7 @@ def test_without_solutions_there_are_none_and_it_is_said(
     console = Console(record=True, width=200)
     for _ in range(4):
         climbing.next_hint(workspace, "softmax", console, print)
-    assert not sorting.solve_puzzle(workspace, "softmax", (), console, print)
+    assert not climbing.solve_puzzle(workspace, "softmax", (), console, print)
     said = console.export_text()
     assert "That was the last one." in said and "to sort" not in said.partition("last one")[0]
     assert "came without solutions, so there are no lines to sort." in said

@@ -14,8 +14,8 @@ from rich.console import Console
 
 from autograder.errors import KitError
 from autograder.learning.commands import reviewing
-from autograder.learning.state import answer_key
-from autograder.learning.state.review_file import ReviewFile
+from autograder.learning.commands.reviewing import ReviewFile
+from autograder.learning.state import workspace as answer_key
 from autograder.learning.state.workspace import find_workspace
 from support.learner_workspace import (
     NAME,

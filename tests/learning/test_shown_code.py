@@ -13,12 +13,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from autograder.ladder.folding import folded
 from autograder.ladder.rungs import FILE, Rungs, read_rungs
-from autograder.learning.commands.climbing import next_hint
+from autograder.ladder.statements import folded
+from autograder.learning.commands.climbing import PuzzleRow, gap_lines, next_hint, puzzle_lines
 from autograder.learning.commands.once import show_solution
 from autograder.learning.state.session import open_session
-from autograder.learning.terminal.rung_screen import PuzzleRow, gap_lines, puzzle_lines
 from support.learner_workspace import ROOT, start
 from support.typed_commands import typed
 

@@ -21,15 +21,13 @@ from autograder.checks.reference import Reference, read_reference
 from autograder.judging.asking import AskedExample, is_asked_after, settled
 from autograder.learning.commands.climbing import give_hint
 from autograder.learning.commands.lesson_text import answer_lines, lesson_lines
-from autograder.learning.runner.questions import Questions, arrays_to_draw
+from autograder.learning.runner.job import Questions, arrays_to_draw
 from autograder.learning.runner.results import CheckRun, Checkup, Drawn, StepRun
 from autograder.learning.state.session import open_session
 from autograder.learning.step_lesson import lesson_of
 from autograder.learning.terminal.drawing import drawn
-from autograder.learning.terminal.indented import Indented
-from autograder.learning.terminal.screen_rows import pages, piece_of, rows
-from autograder.learning.terminal.view import View
-from autograder.learning.terminal.watch_screen import screen
+from autograder.learning.terminal.screen import Indented
+from autograder.learning.terminal.watch_screen import View, pages, piece_of, rows, screen
 from autograder.model.exercise import Step
 from autograder.reports.finding import sentences, step_text
 from support.learner_workspace import ROOT, start

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from autograder.model.asked_checks import told_once
-from autograder.model.verdict import CheckVerdict, Finding, Outcome
+from autograder.model.verdict import CheckVerdict, Finding, Outcome, told_once
 
 VAGUE = Finding(Outcome.WRONG_VALUES, "numbers differ", vague=True)
 NAMED = Finding(Outcome.WRONG_VALUES, "not scaled", misconception="not_scaled")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.model.group_shared import following, share, share_all
+from autograder.model.files import following, share, share_all
 
 
 @pytest.fixture(autouse=True)

@@ -38,7 +38,7 @@ sys.modules["_frozen_importlib"]._load(_spec)
 """
 IMPORTED = (
     "import sys, autograder.cli, autograder.cli.grade, autograder.learning.commands.once,"
-    " autograder.course.judge, multiprocessing.spawn, multiprocessing.resource_tracker,"
+    " autograder.course.autograde, multiprocessing.spawn, multiprocessing.resource_tracker,"
     " multiprocessing.forkserver, multiprocessing.popen_forkserver,"
     " autograder.worker.zygote_main;"
     "print(*(name for name in sys.modules if name.isidentifier()))"

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import pytest
 
-from autograder.model.indented_json import indented_json
+from autograder.model.value_file import indented_json
 
 
 class Color(StrEnum):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.model.python_run import PythonRun, run_python
+from autograder.model.import_path import PythonRun, run_python
 
 SAYS = "import os, sys; print(' one \\n\\n', os.getcwd(), file=sys.stderr); sys.exit({code})"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from autograder.model.student_folders import files_in, folders_of, found_in, put_in_order
+from autograder.model.files import files_in, folders_of, found_in, put_in_order
 
 
 def test_only_a_class_of_more_than_a_thousand_has_folders() -> None:

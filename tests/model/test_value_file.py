@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from autograder.errors import KitError
-from autograder.model.lazy_sequence import LazySequence, to_send
-from autograder.model.value_file import Packed, StoredSequence, ValueFile
+from autograder.model.value_file import LazySequence, Packed, StoredSequence, ValueFile, to_send
 
 
 def test_values_come_back_in_any_order_and_no_file_is_to_be_seen(tmp_path: Path) -> None:

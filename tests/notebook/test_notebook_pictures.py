@@ -28,16 +28,14 @@ from autograder.checks.reference import Reference, read_reference
 from autograder.course.page import clean_html
 from autograder.heatmaps.panel import is_attention
 from autograder.judging.examples import write_examples
-from autograder.judging.preserved_state import undisturbed
+from autograder.judging.inprocess import undisturbed
 from autograder.learning.step_lesson import lesson_of
 from autograder.model.symbols import HIDDEN
-from autograder.notebook.check import Check, NotRightYet, open_exercise
+from autograder.notebook.check import Check, NotRightYet, StepReport, open_exercise
 from autograder.notebook.layer import show_numbers
-from autograder.notebook.step_report import StepReport
 from autograder.notebook.training_cell import train
 from autograder.reports.finding import html
-from autograder.submission.definitions import find_definitions
-from autograder.submission.percent import percent_cells
+from autograder.submission.cells import find_definitions, percent_cells
 from autograder.submission.reading import read_submission
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 from autograder.checks.reference import read_reference
-from autograder.notebook.check import NotRightYet, open_exercise
+from autograder.notebook.check import NotRightYet, met_mistakes, open_exercise
 from autograder.notebook.layer import show_numbers
-from autograder.notebook.met_mistakes import met_mistakes
 from autograder.notebook.prose import shown_in_page
 from autograder.notebook.speaking import speak
 
@@ -26,7 +25,7 @@ NAME = "numpy_single_head"
 @pytest.fixture(autouse=True)
 def notebook_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT / "assignments" / NAME)
-    monkeypatch.setattr("autograder.notebook.met_mistakes._met", {})
+    monkeypatch.setattr("autograder.notebook.check._met", {})
 
 
 def test_a_right_layer_speaks(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,10 +14,9 @@ from torch import nn
 from autograder.checks.reference import read_reference
 from autograder.errors import KitError
 from autograder.model.verdict import Finding, Outcome
-from autograder.notebook.loss_curve import render_curve
-from autograder.notebook.met_mistakes import note_mistake
-from autograder.notebook.training_cell import _Shown, show_costs, train
-from autograder.training_tasks.training_result import Drawing, Moment
+from autograder.notebook.check import note_mistake
+from autograder.notebook.training_cell import _Shown, render_curve, show_costs, train
+from autograder.training_tasks.training_words import Drawing, Moment
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "torch_single_head"
@@ -26,7 +25,7 @@ NAME = "torch_single_head"
 @pytest.fixture(autouse=True)
 def notebook_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT / "assignments" / NAME)
-    monkeypatch.setattr("autograder.notebook.met_mistakes._met", {})
+    monkeypatch.setattr("autograder.notebook.check._met", {})
 
 
 def words(capsys: pytest.CaptureFixture[str]) -> str:

@@ -17,8 +17,7 @@ from autograder.learning.state.session import LearnerSession, open_session
 from autograder.model.exercise import read_exercise
 from autograder.model.symbols import HIDDEN
 from autograder.model.verdict import Outcome, StepVerdict
-from autograder.notebook.check import NotRightYet, open_exercise
-from autograder.notebook.workspace_progress import _say, note_in_workspace
+from autograder.notebook.check import NotRightYet, _say, note_in_workspace, open_exercise
 from support.learner_workspace import NAME, REFERENCE, ROOT, start, stub_file
 from support.typed_commands import attn
 

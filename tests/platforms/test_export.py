@@ -14,9 +14,14 @@ from autograder.errors import KitError
 from autograder.grading.unjudged import infrastructure
 from autograder.platforms.class_list import list_of, read_class_list
 from autograder.platforms.csv_table import read_table, write_beside
-from autograder.platforms.gradebook_column import canvas_column, moodle_column
-from autograder.platforms.mark import StudentMark, class_marks
-from autograder.platforms.mark_export import FilledTable, fill
+from autograder.platforms.mark_export import (
+    FilledTable,
+    StudentMark,
+    canvas_column,
+    class_marks,
+    fill,
+    moodle_column,
+)
 from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, GradebookEntry
 from autograder.reports.verdict_files import write_verdicts
 from autograder.submission.reading import Submission

@@ -12,8 +12,7 @@ from jsonschema import Draft202012Validator
 
 from autograder.course.gradebook_entries import read_gradebook
 from autograder.errors import KitError
-from autograder.platforms.lti_scores import LtiScores, lti_scores, read_users
-from autograder.platforms.mark import StudentMark
+from autograder.platforms.mark_export import LtiScores, StudentMark, lti_scores, read_users
 from autograder.reports.verdict_files import write_verdicts
 from platforms.platform_downloads import attn
 from support.released_course import NAME, graded_course

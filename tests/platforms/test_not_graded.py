@@ -15,25 +15,29 @@ from rich.console import Console
 
 from autograder.cli.follow_ups import find_follow_ups
 from autograder.errors import KitError
-from autograder.grading.class_progress import ClassProgress
+from autograder.grading.class_run import ClassProgress
 from autograder.grading.unjudged import infrastructure, without_judging
 from autograder.model.verdict import Verdict
 from autograder.platforms.class_list import list_of
-from autograder.platforms.classroom_results import classroom_facts
 from autograder.platforms.csv_table import read_table
-from autograder.platforms.gradebook_column import canvas_column, moodle_column
-from autograder.platforms.gradescope_results import gradescope_results
-from autograder.platforms.job_summary import job_summary
-from autograder.platforms.junit_report import junit_report
-from autograder.platforms.lti_scores import lti_scores
-from autograder.platforms.mark import class_marks
-from autograder.platforms.mark_export import fill
+from autograder.platforms.mark_export import (
+    canvas_column,
+    class_marks,
+    fill,
+    lti_scores,
+    moodle_column,
+)
+from autograder.platforms.step_result import (
+    classroom_facts,
+    gradescope_results,
+    job_summary,
+    junit_report,
+)
 from autograder.reports.class_page import class_page
-from autograder.reports.class_summary import class_summary
+from autograder.reports.class_summary import class_summary, mark_distribution
 from autograder.reports.feedback import feedback_page, feedback_text
 from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, GradebookEntry
 from autograder.reports.grades_csv import grades_csv
-from autograder.reports.mark_distribution import mark_distribution
 from autograder.reports.table import class_table
 from autograder.submission.reading import Submission, read_submission
 from platforms.platform_downloads import attn

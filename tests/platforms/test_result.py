@@ -23,10 +23,13 @@ from autograder.model.verdict import (
     StepVerdict,
     Verdict,
 )
-from autograder.platforms.classroom_results import classroom_facts, classroom_results
-from autograder.platforms.gradescope_results import gradescope_results
-from autograder.platforms.job_summary import job_summary
-from autograder.platforms.junit_report import junit_report
+from autograder.platforms.step_result import (
+    classroom_facts,
+    classroom_results,
+    gradescope_results,
+    job_summary,
+    junit_report,
+)
 from autograder.reports.verdict_files import read_verdict, write_verdicts
 from autograder.submission.reading import Submission
 from platforms.gradescope_schema import GRADESCOPE

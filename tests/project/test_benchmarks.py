@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autograder.checks.grader_run import run_graders
-from autograder.checks.plugin import GradingPlugin
+from autograder.checks.plugin import GradingPlugin, run_graders
 from autograder.checks.reference import read_reference
 from autograder.model.request import Reply, Request
 from benchmarks.all_rows import BEGIN, END, HERE, PAGE, filled

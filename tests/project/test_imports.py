@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.verification.kept_proof import rooms_below
+from autograder.verification.run import rooms_below
 from support.import_layers import (
     LAYERS,
     PACKAGE,
@@ -318,13 +318,13 @@ def test_an_import_that_points_up_is_told_by_name(tmp_path: Path) -> None:
     files = {
         "protocol/wire.py": "def show():\n    from autograder.judging import compare\n",
         "judging/compare.py": "",
-        "sandbox/sandboxed_student.py": "from autograder.grading.run import grade_path\n",
+        "sandbox/workers.py": "from autograder.grading.run import grade_path\n",
         "grading/run.py": "from autograder import sandbox\n",
     }
     told = upward(planted(tmp_path, files))
     assert [sentence.split(",")[0].split(": ")[1] for sentence in told] == [
         "autograder.protocol.wire imports autograder.judging.compare",
-        "autograder.sandbox.sandboxed_student imports autograder.grading.run",
+        "autograder.sandbox.workers imports autograder.grading.run",
     ]
 
 

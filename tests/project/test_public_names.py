@@ -21,7 +21,7 @@ import nbgrader.converters
 import pytest
 from traitlets.config.loader import Config, PyFileConfigLoader
 
-from autograder.course.configuration import TEMPLATE
+from autograder.course.creation import TEMPLATE
 from autograder.course.preprocessors import WriteVerdict
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -178,7 +178,7 @@ def test_nbgrader_loads_the_configuration_of_a_course_of_the_first_version() -> 
     for app in (nbgrader.apps.autogradeapp, nbgrader.apps.api):
         assert app.Autograde.__module__ == "autograder.course.autograde"
     for app in (nbgrader.apps.generatefeedbackapp, nbgrader.apps.api):
-        assert app.GenerateFeedback.__module__ == "autograder.course.course_feedback"
+        assert app.GenerateFeedback.__module__ == "autograder.course.autograde"
 
 
 def test_the_setting_that_the_configuration_offers_is_still_one() -> None:

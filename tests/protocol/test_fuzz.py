@@ -30,9 +30,8 @@ from autograder.protocol import wire
 from autograder.sandbox import exchange
 from autograder.sandbox import worker_channel as channels
 from autograder.sandbox import zygote_process as processes
-from autograder.sandbox.ending import Ending, judge
 from autograder.sandbox.worker_channel import Channel
-from autograder.sandbox.zygote_process import ZygoteDied, ZygoteProcess
+from autograder.sandbox.zygote_process import Ending, ZygoteDied, ZygoteProcess, judge
 from autograder.submission.reading import Submission, read_submission
 from autograder.worker.plan import Plan
 

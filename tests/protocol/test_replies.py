@@ -27,7 +27,7 @@ from autograder.judging.expectation import Agrees, judge
 from autograder.judging.value_words import type_words
 from autograder.model.request import Reply, Request, Returned
 from autograder.model.verdict import Finding, Outcome, StepVerdict
-from autograder.notebook.step_report import report_on
+from autograder.notebook.check import report_on
 from autograder.protocol.wire import Opaque
 from autograder.submission.reading import Submission
 from protocol.hostile_replies import Liar

@@ -22,8 +22,8 @@ import pytest
 from autograder.building.regions import BEGIN, END
 from autograder.model.exercise import read_exercise
 from autograder.model.symbols import HIDDEN
-from autograder.releasing.first_cell import with_first_cell
-from autograder.releasing.search import MARKERS, Source
+from autograder.releasing.contents import with_first_cell
+from autograder.releasing.release import MARKERS, Source
 from support.student_disk import Disk, given_away, jupyter_packages, kernel_of, new_disk
 from support.typed_commands import typed
 

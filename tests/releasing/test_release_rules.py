@@ -19,10 +19,8 @@ from autograder.building.regions import BEGIN
 from autograder.checks.recording import record_examples
 from autograder.errors import KitError
 from autograder.model.exercise import read_exercise
-from autograder.releasing.contents import common_files, exercise_files
-from autograder.releasing.pages import files_address
-from autograder.releasing.release import ReleaseOptions, Wheel, release
-from autograder.releasing.search import Source, refuse_stale
+from autograder.releasing.contents import common_files, exercise_files, files_address
+from autograder.releasing.release import ReleaseOptions, Source, Wheel, refuse_stale, release
 from autograder.releasing.wheel import build_wheel, wheel_requires
 from autograder.submission.code import read_code
 from autograder.submission.missing_step import written

@@ -11,15 +11,18 @@ import pytest
 
 from autograder.model.symbols import KEY, mark
 from autograder.model.verdict import ChainVerdict, Finding, LayerVerdict, Outcome, Verdict
-from autograder.reports.chain_breaks import chain_breaks, chain_place
-from autograder.reports.class_page import MOST_ROWS, ClassContext, class_page, write_class_page
-from autograder.reports.class_rows import KINDS
+from autograder.reports.class_page import (
+    KINDS,
+    MOST_ROWS,
+    ClassContext,
+    class_page,
+    write_class_page,
+)
+from autograder.reports.class_summary import chain_breaks, chain_place, mark_distribution
 from autograder.reports.course_page import ROWS, write_course_page
-from autograder.reports.follow_up import FollowUp
 from autograder.reports.gradebook_entry import NO_ENTRIES, EnteredCell, GradebookEntry
-from autograder.reports.mark_distribution import mark_distribution
 from autograder.reports.misunderstandings import has_unnamed_mistake, misunderstandings
-from autograder.reports.similar_pairs import SimilarCode, SimilarPair
+from autograder.reports.roll import FollowUp, SimilarCode, SimilarPair
 from support.verdicts import EXERCISE, verdict
 
 MEGABYTE = 1_000_000

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from autograder.reports.drafts import draft_text
-from autograder.reports.misunderstandings import Misunderstanding
-from autograder.reports.paragraphs import Paragraph
+from autograder.reports.misunderstandings import Misunderstanding, Paragraph, draft_text
 
 CODE = "def softmax(scores):\n    return scores / scores.sum()"
 SHOWN = '''class softmax:

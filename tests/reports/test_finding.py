@@ -36,7 +36,7 @@ from autograder.model.verdict import (
     StepVerdict,
     Verdict,
 )
-from autograder.notebook.step_report import StepReport
+from autograder.notebook.check import StepReport
 from autograder.reports.feedback import feedback_page
 from autograder.reports.finding import LONGEST, MOST_DETAILS, html, step_text
 

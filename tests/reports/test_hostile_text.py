@@ -31,8 +31,8 @@ from autograder.course.page import TAGS, clean_markdown
 from autograder.model.exercise import read_exercise
 from autograder.model.files import file_stem
 from autograder.model.verdict import Outcome, Verdict
+from autograder.reports.class_page import class_script
 from autograder.reports.feedback import page_name
-from autograder.reports.page_script import class_script
 from support.released_course import released_course
 
 pytestmark = pytest.mark.slow  # a class of hostile texts, through every report

@@ -30,13 +30,11 @@ from autograder.model.verdict import (
 )
 from autograder.reports import class_page as class_page_module
 from autograder.reports.advice import chain_sentence, first_line, steps_words
-from autograder.reports.class_page import class_page, write_class_page
+from autograder.reports.class_page import class_page, class_script, write_class_page
 from autograder.reports.class_summary import class_summary
 from autograder.reports.feedback import feedback_page, feedback_text, write_page
 from autograder.reports.grades_csv import cell, grades_csv, write_grades
-from autograder.reports.misunderstandings import mistakes_at
-from autograder.reports.page_script import class_script
-from autograder.reports.paragraphs import Paragraph
+from autograder.reports.misunderstandings import Paragraph, mistakes_at
 from autograder.reports.table import class_table
 from autograder.reports.verdict_files import read_verdicts, write_verdicts
 

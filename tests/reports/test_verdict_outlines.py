@@ -13,8 +13,14 @@ from autograder.cli.follow_ups import find_follow_ups
 from autograder.grading.batch import grade_batch
 from autograder.grading.unjudged import infrastructure, unfinished
 from autograder.model.marking import MarkingRules
-from autograder.model.verdict import ChainVerdict, CheckVerdict, Finding, Outcome, Verdict
-from autograder.model.verdict_outline import VerdictOutlines
+from autograder.model.verdict import (
+    ChainVerdict,
+    CheckVerdict,
+    Finding,
+    Outcome,
+    Verdict,
+    VerdictOutlines,
+)
 from autograder.reports.class_page import ClassContext, class_page
 from autograder.reports.class_summary import class_summary
 from autograder.reports.gradebook_entry import ClassGradebook

@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from autograder.model.verdict import Finding, LayerVerdict, Outcome
-from autograder.reports.verdict_schema import schema_text
+from autograder.reports.verdict_files import schema_text
 from support.verdicts import verdict
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,7 +6,7 @@ import ctypes
 import mmap
 
 from autograder.worker.control import ProcessStats
-from autograder.worker.huge_pages import collapse
+from autograder.worker.zygote_main import collapse
 
 SIZE = 8 << 20
 

@@ -12,7 +12,7 @@ from autograder.model.request import Failed, Reply, Request, Returned
 from autograder.model.verdict import Outcome
 from autograder.protocol import wire
 from autograder.protocol.wire import Linear, Seed
-from autograder.sandbox import SandboxedStudent, Zygote, exchange, inheritance
+from autograder.sandbox import SandboxedStudent, Zygote, exchange
 from support.processes import kill
 
 LIMITS = Limits(seconds_per_call=5.0, memory_megabytes=512)
@@ -69,7 +69,7 @@ def test_an_inherited_question_is_answered_and_not_sent(zygote: Zygote, known: l
 def test_inherited_and_sent_questions_are_answered_in_the_order_in_which_they_are_asked(
     zygote: Zygote, known: list[int]
 ) -> None:
-    most = inheritance._MOST_IN_A_FRAME
+    most = exchange._MOST_IN_A_FRAME
     asked = numbers(3 * most)
     # The first ones take more than one frame; of the others, every third is sent.
     inherited = [each for n, each in enumerate(asked) if n <= most or n % 3]
@@ -139,7 +139,7 @@ def test_a_zygote_that_was_started_again_passes_them_on(zygote: Zygote, known: l
 def test_what_finds_no_room_is_sent(
     zygote: Zygote, known: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inheritance, "MOST_BYTES", 3_000)
+    monkeypatch.setattr(exchange, "MOST_BYTES", 3_000)
     zygote.inherit("a class", [("a check", (*numbers(2), *numbers(3, 400)))])
     with SandboxedStudent(zygote, (IN_PLACE,), seed=1) as student:
         known.clear()

@@ -25,8 +25,8 @@ from _pytest.mark import ParameterSet
 from autograder.model.exercise import Limits
 from autograder.model.request import Request, Returned
 from autograder.sandbox import SandboxedStudent, Zygote, package_folders
-from autograder.sandbox.load_failure import load_failure
 from autograder.sandbox.package_folders import PackageFolders, find_package_folders
+from autograder.sandbox.zygote import load_failure
 from sandbox.linked_files import link
 from support.machines import as_in_docker, as_ordinary_user, refusing
 

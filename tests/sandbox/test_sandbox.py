@@ -20,12 +20,12 @@ from autograder.model.request import Failed, Reply, Request, Returned
 from autograder.model.verdict import Outcome
 from autograder.protocol.crossing import TOO_LARGE
 from autograder.protocol.wire import Opaque, Seed, Value
-from autograder.sandbox import SandboxedStudent, Zygote, probe, sandboxed_student, zygote_process
-from autograder.sandbox.budget import Budget
-from autograder.sandbox.ending import Ending
+from autograder.sandbox import SandboxedStudent, Zygote, probe, workers, zygote_process
 from autograder.sandbox.measurement import Attempt
+from autograder.sandbox.worker_channel import Budget
 from autograder.sandbox.workers import MOST_ANSWERED, TOO_OFTEN
 from autograder.sandbox.zygote import Worker
+from autograder.sandbox.zygote_process import Ending
 from support.processes import descendants, kill
 
 LIMITS = Limits(seconds_per_call=1.0, memory_megabytes=256, output_kilobytes=4)
@@ -518,7 +518,7 @@ def test_the_questions_of_a_submission_are_bounded_together(
         asked.append(1)
         return 1
 
-    monkeypatch.setattr(sandboxed_student, "_MOST_ANSWERED", 1000)
+    monkeypatch.setattr(workers, "_MOST_ANSWERED", 1000)
     with SandboxedStudent(zygote, (COUNTING,), seed=1, answer=answer) as student:
         replies = [student.ask(Request("f", (400,)), ("g", f"and {n}")) for n in range(4)]
     assert [returned(reply).value for reply in replies[:2]] == [400, 400]

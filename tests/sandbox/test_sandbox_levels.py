@@ -29,7 +29,7 @@ from autograder.model.verdict import Outcome
 from autograder.sandbox import SandboxedStudent, Zygote, access
 from autograder.sandbox.measurement import DEMANDS, Attempt, Measured, demand
 from autograder.sandbox.probe import ProbeTargets, try_everything
-from autograder.worker import root
+from autograder.worker import confinement
 from sandbox.linked_files import link
 from sandbox.out_of_reach import OUT_OF_REACH, try_it
 from support.machines import (
@@ -302,10 +302,10 @@ else:
 
 
 def test_a_new_root_is_built_where_it_hides_nothing_that_workers_read() -> None:
-    first = root._free_place(["/usr"])
-    assert root._free_place(["/usr", f"{first}/venv/lib"]) != first
+    first = confinement._free_place(["/usr"])
+    assert confinement._free_place(["/usr", f"{first}/venv/lib"]) != first
     with pytest.raises(OSError, match="is free"):
-        root._free_place([f"{place}/venv/lib" for place in root._PLACES])
+        confinement._free_place([f"{place}/venv/lib" for place in confinement._PLACES])
 
 
 def test_a_machine_without_a_folder_for_temporary_files_is_told_so(

@@ -7,17 +7,17 @@ from pathlib import Path
 import jupytext
 import pytest
 
-from autograder.course.skeleton import from_script
+from autograder.course.intake import from_script
 from autograder.model.exercise import read_exercise
-from autograder.submission.definitions import (
+from autograder.submission.cells import (
     DefinitionSpan,
     cut_before_definitions,
     find_definitions,
     names_anywhere,
     names_in_prose,
+    percent_cells,
 )
 from autograder.submission.missing_step import written
-from autograder.submission.percent import percent_cells
 from demo.sample_class import read_sample_class
 
 ROOT = Path(__file__).resolve().parents[2]

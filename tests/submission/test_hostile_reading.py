@@ -22,8 +22,8 @@ import nbformat
 import pytest
 
 from autograder.course import intake
+from autograder.course.intake import Skeleton, from_script, onto_skeleton
 from autograder.course.page import clean_markdown, highlight_code
-from autograder.course.skeleton import Skeleton, from_script, onto_skeleton
 from autograder.errors import KitError
 from autograder.grading.batch import grade_batch
 from autograder.grading.journal import JOURNAL, Journal, judging_key
@@ -32,21 +32,21 @@ from autograder.model.sanitize import terminal_line
 from autograder.model.verdict import Outcome, Verdict
 from autograder.submission import cells as cells_of_a_hand_in
 from autograder.submission import code as code_of_a_file
-from autograder.submission import file_choice
-from autograder.submission.definitions import (
+from autograder.submission import reading
+from autograder.submission.cells import (
     cut_before_definitions,
     find_definitions,
     find_in_piece,
     names_anywhere,
     names_in_prose,
+    percent_cells,
 )
-from autograder.submission.file_choice import MOST_FILES
-from autograder.submission.kit_calls import without_kit_calls
+from autograder.submission.code import without_kit_calls
+from autograder.submission.missing_import import definitions_of, statements
 from autograder.submission.missing_step import misplaced, written
-from autograder.submission.partial_cell import definitions_of, statements
-from autograder.submission.percent import percent_cells
 from autograder.submission.reading import (
     LONGEST_REMARK,
+    MOST_FILES,
     MOST_REMARKS,
     Submission,
     read_one_of,
@@ -166,7 +166,7 @@ def test_whatever_reading_raises_rejects_that_hand_in_in_words(
 
     module, name = {
         "code": (code_of_a_file, "without_kit_calls"),
-        "choice": (file_choice, "_candidates"),
+        "choice": (reading, "_candidates"),
     }[place]
     monkeypatch.setattr(module, name, fail)
     handed_in(tmp_path / "eve", SOFTMAX)
@@ -184,7 +184,7 @@ def test_an_interrupt_is_no_fault_of_the_hand_in(
     def interrupted(*given: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(file_choice, "read_code", interrupted)
+    monkeypatch.setattr(reading, "read_code", interrupted)
     with pytest.raises(KeyboardInterrupt):
         handed_in(tmp_path, SOFTMAX)
 
@@ -195,7 +195,7 @@ def test_a_machine_that_opens_no_more_files_is_no_fault_of_the_hand_in(
     def no_more(*given: object) -> None:
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
-    monkeypatch.setattr(file_choice, "read_code", no_more)
+    monkeypatch.setattr(reading, "read_code", no_more)
     with pytest.raises(KitError, match="no more files can be opened"):
         handed_in(tmp_path, SOFTMAX)
 
@@ -210,7 +210,7 @@ def test_of_two_files_the_one_that_can_be_read_counts(
             raise RecursionError
         return whole(file, exercise, root)
 
-    monkeypatch.setattr(file_choice, "read_code", half)
+    monkeypatch.setattr(reading, "read_code", half)
     handed_in(tmp_path, notebook(SOFTMAX), f"{NAME}.ipynb")
     handed_in(tmp_path, SOFTMAX)
     submission = read_submission(tmp_path, EXERCISE, "eve")
@@ -410,8 +410,8 @@ def test_of_a_folder_with_very_many_files_some_are_read_and_a_sentence_says_so(
 def test_a_folder_with_more_entries_than_anybody_needs_is_told_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert file_choice.MOST_ENTRIES <= 10_000
-    monkeypatch.setattr(file_choice, "MOST_ENTRIES", 20)
+    assert reading.MOST_ENTRIES <= 10_000
+    monkeypatch.setattr(reading, "MOST_ENTRIES", 20)
     handed_in(tmp_path, SOFTMAX)
     for number in range(20):
         assert not read_submission(tmp_path, EXERCISE, "eve").rejected

@@ -9,8 +9,12 @@ import pytest
 
 from autograder.cli.similar_code import given_fingerprints
 from autograder.model.exercise import read_exercise
-from autograder.submission.fingerprints import fingerprints
-from autograder.submission.resemblance import FEWEST_HAND_INS, Fingerprints, resemblances
+from autograder.submission.fingerprints import (
+    FEWEST_HAND_INS,
+    Fingerprints,
+    fingerprints,
+    resemblances,
+)
 from support.honest_class import DISGUISES, copied, honest_class
 
 SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"

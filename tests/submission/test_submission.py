@@ -16,15 +16,19 @@ from IPython.core.inputtransformer2 import TransformerManager
 from autograder.model.exercise import Exercise, read_exercise
 from autograder.model.verdict import Outcome
 from autograder.submission.cells import MOST_CELLS, parsed, pieces
-from autograder.submission.code import MOST_LINES, MOST_MARKS, without_marimo
+from autograder.submission.code import (
+    MOST_LINES,
+    MOST_MARKS,
+    without_kit_calls,
+    without_magics,
+    without_marimo,
+)
 from autograder.submission.file_text import (
     LARGEST_FILE,
     LARGEST_NOTEBOOK,
     LARGEST_SOURCE,
     without_outputs,
 )
-from autograder.submission.kit_calls import without_kit_calls
-from autograder.submission.magics import without_magics
 from autograder.submission.missing_step import misplaced, repeated, written
 from autograder.submission.reading import Submission, read_submission
 

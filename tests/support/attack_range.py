@@ -25,7 +25,7 @@ from typing import Any
 import pytest
 
 from autograder.grading import batch
-from autograder.grading.own_sandbox import begun_sandbox
+from autograder.grading.batch import begun_sandbox
 from autograder.grading.watched_process import WorkProgress
 from autograder.model.exercise import Exercise, read_exercise
 from autograder.model.request import Request, Returned

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checks.grader_run import run_graders
-from autograder.checks.input_seeds import InputSeeds
-from autograder.checks.plugin import GradingPlugin
+from autograder.checks.memory import InputSeeds
+from autograder.checks.plugin import GradingPlugin, run_graders
 from autograder.checks.reference import Reference
 from autograder.checks.submission_judge import JudgedSteps
 from autograder.judging.inprocess import InProcess

@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType, ModuleType
 from typing import Any
 
-from autograder.checks.known_mistake import MISCONCEPTIONS
-from autograder.checks.reference import load_module
+from autograder.checks.reference import MISCONCEPTIONS, load_module
 from autograder.model.exercise import SOLUTION, Exercise
 
 SEED = 20_261_122

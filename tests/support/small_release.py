@@ -9,7 +9,7 @@ from pathlib import Path
 from autograder.building.build import build_all
 from autograder.building.regions import BEGIN, END
 from autograder.checks.recording import record_examples
-from autograder.releasing.search import Source
+from autograder.releasing.release import Source
 from support.toy_exercise import MISTAKES, TOML
 from support.written_exercise import Change, write_exercise
 

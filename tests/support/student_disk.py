@@ -21,7 +21,7 @@ from pathlib import Path
 from autograder.building.leak import CODE_FILES, Secret, refuse_leaks
 from autograder.errors import KitError
 from autograder.model.exercise import SOLUTION
-from autograder.releasing.requirements import needed
+from autograder.releasing.wheel import needed
 
 PIN = re.compile(r"^([A-Za-z0-9._-]+)==", re.MULTILINE)
 # A shorter line may stand in any library.

@@ -16,31 +16,38 @@ from torch import nn
 
 from autograder.checks.reference import read_reference
 from autograder.errors import KitError
-from autograder.judging.layer_error import Unusable
-from autograder.training_tasks.attention_map import attention_maps, sharpest
-from autograder.training_tasks.digit_pictures import (
+from autograder.judging.inprocess import Unusable
+from autograder.training_tasks.training import (
+    WIDTH,
+    TaskModel,
+    attention_maps,
+    call_once,
+    sharpest,
+    trained,
+)
+from autograder.training_tasks.training_task import (
     CLASSES,
+    GIVEN,
     SIDE,
+    TASKS,
     drawn_digits,
     joined,
     patches_of,
     picture_svg,
     shaded_lines,
+    task_named,
 )
-from autograder.training_tasks.task_model import WIDTH, TaskModel
-from autograder.training_tasks.training import call_once, trained
-from autograder.training_tasks.training_result import (
+from autograder.training_tasks.training_words import (
     COUNT,
     MOMENTS,
     Moment,
     TrainingResult,
+    copies,
     moment_facts,
     read_moment,
     read_result,
     result_facts,
 )
-from autograder.training_tasks.training_task import GIVEN, TASKS, task_named
-from autograder.training_tasks.training_words import copies
 
 SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
 

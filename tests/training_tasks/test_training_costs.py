@@ -14,24 +14,24 @@ import pytest
 from autograder.checks.reference import read_reference
 from autograder.model.exercise import MISTAKE_COSTS, LayerTraining, read_exercise
 from autograder.training_tasks.training import trained
-from autograder.training_tasks.training_costs import (
+from autograder.training_tasks.training_task import task_named
+from autograder.training_tasks.training_words import (
+    COUNT,
+    MET,
+    OTHERS,
     MeasuredTrainings,
     TaskOutcome,
     TrainedMistake,
-    read_trainings,
-    written_trainings,
-)
-from autograder.training_tasks.training_result import COUNT, TrainingResult, TriedInput
-from autograder.training_tasks.training_task import task_named
-from autograder.training_tasks.training_words import (
-    MET,
-    OTHERS,
+    TrainingResult,
+    TriedInput,
     mistake_words,
+    read_trainings,
     result_words,
     tried_words,
     words_before,
+    written_trainings,
 )
-from autograder.verification.training_document import training_document
+from autograder.verification.training_measurement import training_document
 from support.typed_commands import attn
 
 ROOT = Path(__file__).resolve().parents[2]

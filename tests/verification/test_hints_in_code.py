@@ -11,8 +11,8 @@ from autograder.errors import KitError
 from autograder.judging.examples import read_examples
 from autograder.judging.inprocess import InProcess
 from autograder.model.exercise import Exercise, read_exercise
-from autograder.notebook.step_report import report_on
-from autograder.verification.doctested import similar_code_gaps
+from autograder.notebook.check import report_on
+from autograder.verification.proof import similar_code_gaps
 from support.learner_workspace import ROOT
 
 EXERCISES = sorted(path.parent.name for path in (ROOT / "solutions").glob("*/exercise.toml"))

@@ -16,17 +16,16 @@ from rich.console import Console
 
 from autograder.checks import shared_beside
 from autograder.errors import KitError
-from autograder.verification import kept_proof, run
-from autograder.verification.kept_proof import (
+from autograder.verification import run
+from autograder.verification.mutation_proof import Kills, MutantFigures, ProvedByMutants
+from autograder.verification.proof import Accepted, Caught
+from autograder.verification.run import (
     FOLDER,
     PACKAGE,
     Proof,
     keep_proof,
     proof_keys,
 )
-from autograder.verification.mutants.figures import Kills, MutantFigures
-from autograder.verification.mutation_proof import ProvedByMutants
-from autograder.verification.proof import Accepted, Caught
 from support.copied_exercise import copy_exercise
 
 NAME = "numpy_single_head"
@@ -95,7 +94,7 @@ def test_a_changed_room_is_a_reason_to_prove_anew_when_a_proof_can_reach_it(
 ) -> None:
     package = tmp_path / PACKAGE.name
     shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(kept_proof, "PACKAGE", package)
+    monkeypatch.setattr(run, "PACKAGE", package)
     keys = []
     for added in ("", "# changed\n"):
         with (package / file).open("a", encoding="utf-8") as text:
@@ -124,17 +123,17 @@ def tampered(proof: dict[str, Any]) -> None:
 
 def with_a_gap_left_out(proof: dict[str, Any]) -> None:
     proof["proof"]["accepted"]["gaps"] = ["a gap"]
-    proof["seal"] = kept_proof._seal(proof["key"], proof["proof"])
+    proof["seal"] = run._seal(proof["key"], proof["proof"])
 
 
 def of_another_exercise(proof: dict[str, Any]) -> None:
     proof["key"] = "0" * 64
-    proof["seal"] = kept_proof._seal(proof["key"], proof["proof"])
+    proof["seal"] = run._seal(proof["key"], proof["proof"])
 
 
 def without_mutants(proof: dict[str, Any]) -> None:
     del proof["proof"]["mutants"]
-    proof["seal"] = kept_proof._seal(proof["key"], proof["proof"])
+    proof["seal"] = run._seal(proof["key"], proof["proof"])
 
 
 @pytest.mark.parametrize(

@@ -14,20 +14,21 @@ import pytest
 
 from autograder.errors import KitError
 from autograder.model.exercise import MANIFEST
-from autograder.verification.jury import Jury, definitions
-from autograder.verification.mutants.declared import FILE, Declared, read_declared, stale
-from autograder.verification.mutants.deviation import deviation
-from autograder.verification.mutants.figures import kills_of
-from autograder.verification.mutants.judged import Fate, JudgedMutant
-from autograder.verification.mutants.mutant import Mutant, mutants_of, spread
-from autograder.verification.mutants.observation import Observation
-from autograder.verification.mutants.pairs import sampled_pairs
-from autograder.verification.mutants.size_relations import fitting_sizes
-from autograder.verification.mutants.subject import Subject
+from autograder.verification.jury import Fate, JudgedMutant, Jury, definitions
+from autograder.verification.mutant import Mutant, mutants_of, spread
+from autograder.verification.mutated_step import Subject
 from autograder.verification.mutation_proof import (
+    FILE,
+    Declared,
     ProvedByMutants,
+    kills_of,
     prove_by_mutants,
+    read_declared,
+    sampled_pairs,
+    stale,
 )
+from autograder.verification.observation import Observation, deviation
+from autograder.verification.probing import fitting_sizes
 from autograder.verification.run import mutant_table
 from autograder.verification.sandbox_proof import mutant_gaps
 from autograder.verification.trial import read_trial, recorded_examples
@@ -301,8 +302,8 @@ def test_the_kills_of_a_check_and_those_that_are_its_own_are_counted() -> None:
 def test_the_table_of_mutants_fits_into_a_hundred_columns(strong: ProvedByMutants) -> None:
     from rich.console import Console
 
-    from autograder.verification.kept_proof import Proof
     from autograder.verification.proof import Accepted, Caught
+    from autograder.verification.run import Proof
 
     large = replace(strong, exercise="numpy_single_head")
     caught = Caught("numpy_single_head", 1, 1, 1, 100.0, "", (), 1.0)
@@ -326,7 +327,7 @@ def test_in_the_real_sandbox_exactly_the_mutated_step_is_lost(
 
 def test_functions_of_the_package_have_no_list_of_steps_or_axes() -> None:
     """The engine knows no exercise."""
-    import autograder.verification.mutants as package
+    import autograder.verification as package
 
     folder = Path(inspect.getfile(package)).parent
     text = "\n".join(path.read_text(encoding="utf-8") for path in folder.glob("*.py"))

@@ -10,10 +10,15 @@ import numpy as np
 import pytest
 
 from autograder.building.build import build
-from autograder.checks.fitting import LARGEST_ARRAY, LARGEST_AXIS, LARGEST_NUMBER, fitting_call
 from autograder.checks.recording import record_examples
 from autograder.checks.reference import read_reference
-from autograder.checks.substitution import reference_answer
+from autograder.checks.substitution import (
+    LARGEST_ARRAY,
+    LARGEST_AXIS,
+    LARGEST_NUMBER,
+    fitting_call,
+    reference_answer,
+)
 from autograder.errors import KitError
 from autograder.grading.batch import grade_batch
 from autograder.judging.examples import examples_in
@@ -22,8 +27,8 @@ from autograder.model.verdict import Outcome, Verdict
 from autograder.protocol.wire import Linear, Opaque, Seed, Value
 from autograder.reports.advice import chain_sentence, first_line
 from autograder.submission.reading import read_submission
-from autograder.verification.missing import crossing_gaps, missing_gaps
 from autograder.verification.mutation_proof import prove_by_mutants
+from autograder.verification.proof import crossing_gaps, missing_gaps
 from autograder.verification.sandbox_proof import mistake_gaps, right_answer_gaps
 from autograder.verification.trial import read_trial, recorded_examples
 from autograder.verification.variants import read_variants, refused_at_home

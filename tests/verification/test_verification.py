@@ -17,12 +17,14 @@ import pytest
 from autograder.checks.standing import PROPERTIES
 from autograder.errors import KitError
 from autograder.grading import grader_pool
-from autograder.grading.cores import usable_cores
-from autograder.grading.input_seed import input_seed
-from autograder.verification.many_inputs import FIRST_SEED, on_many_inputs, seeds_for_mistakes
+from autograder.grading.digest import input_seed
+from autograder.grading.watched_process import usable_cores
 from autograder.verification.matrix import (
+    FIRST_SEED,
     LEAST_MARGIN,
     kill_matrix,
+    on_many_inputs,
+    seeds_for_mistakes,
 )
 from autograder.verification.run import in_processes
 from autograder.verification.trial import Trial, read_trial

@@ -14,10 +14,17 @@ from autograder.judging.explanation import CAUSES, MEANINGS, meaning
 from autograder.model.request import ExceptionReport, Failed
 from autograder.model.symbols import MARKS
 from autograder.model.verdict import Outcome
-from autograder.verification.grade_level import reading, syllables_of
-from autograder.verification.student_text import StudentText, compose_texts, terms_of
 from autograder.verification.trial import read_trial
-from autograder.verification.wording import HARDEST, reading_gaps, word_gaps
+from autograder.verification.wording import (
+    HARDEST,
+    StudentText,
+    compose_texts,
+    reading,
+    reading_gaps,
+    syllables_of,
+    terms_of,
+    word_gaps,
+)
 from support.copied_exercise import copy_exercise
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from autograder.checks.known_mistake import Misconception
-from autograder.checks.reference import read_reference
+from autograder.checks.reference import Misconception, read_reference
 from support.learner_workspace import NAME, ROOT
 from support.nameless_mistakes import SHARPER, written
 

@@ -2,25 +2,88 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
-from autograder.ladder.rungs import Rungs
+from autograder.errors import KitError
+from autograder.ladder.rungs import PuzzleLine, Rungs
+from autograder.ladder.statements import folded
+from autograder.learning.runner.line_order import LineOrder
+from autograder.learning.runner.process import Child
 from autograder.learning.runner.results import Checkup
-from autograder.learning.state.answer_key import (
-    WITHOUT,
-    solution_folder,
-    step_rungs,
-)
 from autograder.learning.state.session import LearnerSession, Say, open_session
-from autograder.learning.terminal.indented import Indented
-from autograder.learning.terminal.rung_screen import gap_lines, puzzle_lines
-from autograder.learning.terminal.screen import command, hint
+from autograder.learning.state.workspace import WITHOUT, code_before, solution_folder, step_rungs
+from autograder.learning.terminal.screen import (
+    Indented,
+    command,
+    finding_pieces,
+    hint,
+    show,
+    sign,
+    trouble_words,
+    unbroken,
+)
 from autograder.model.exercise import Exercise, Step
 from autograder.model.verdict import Outcome
+
+# The two rungs after the hints in words: lines to sort, and the solution with a gap.
+
+NUMBER = 3  # columns
+
+
+def puzzle_lines(rungs: Rungs, name: str = "") -> Iterator[RenderableType]:
+    """Give the lines to choose from, with their numbers, and how to answer.
+
+    `name` is what a command calls the step, if not by its name alone.
+    """
+    count = len(rungs.true)
+    yield Indented(Text(rungs.task), 0, 0)
+    numbered = {line: f"{number:>{NUMBER}}" for number, line in enumerate(rungs.lines, 1)}
+    yield from _by_part(rungs, rungs.lines, numbered)
+    example = " ".join(str(number) for number in range(1, count + 1))
+    yield command(
+        f"attn puzzle {name or rungs.step} {example}", "tries these: type your own numbers"
+    )
+
+
+def gap_lines(rungs: Rungs) -> Iterator[RenderableType]:
+    """Give the lines of the solution, one of them with a gap."""
+    yield Indented(Text(rungs.gap_task), 0, 0)
+    yield from _by_part(rungs, rungs.with_gap(), {})
+    yield Indented(Text("Write the step in your own file."), 0, 0)
+
+
+def _by_part(
+    rungs: Rungs, lines: Sequence[PuzzleLine], numbers: dict[PuzzleLine, str]
+) -> Iterator[RenderableType]:
+    for part in rungs.parts:
+        if len(rungs.parts) > 1:
+            yield Indented(Text(f"in {part}:", "bold"), 2, 2)
+        for line in lines:
+            if line.part == part:
+                yield PuzzleRow(line.text, numbers.get(line, ""))
+
+
+@dataclass(frozen=True)
+class PuzzleRow:
+    """A line of code behind its number; a long one is folded inside its brackets.
+
+    What belongs to an `if` stands behind its number, indented.
+    """
+
+    code: str
+    number: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Give the lines."""
+        margin = "  " + self.number + "  " * bool(self.number)
+        for place, line in enumerate(folded(self.code, options.max_width - len(margin))):
+            head = Text(" " * len(margin)) if place else Text(margin, "bold cyan")
+            yield unbroken(head.append(line, ""))
 
 
 def next_hint(
@@ -136,3 +199,75 @@ def _after_all(
     if step.hints and solution_folder(session.workspace, exercise) is None:
         words = f"{words} {WITHOUT}, so there are no lines to sort."
     return (Indented(Text(words), 0, 0),)
+
+
+# `attn puzzle`: the lines of a step to sort, and the answer to an order of them.
+
+
+def solve_puzzle(
+    folder: Path, words: str | None, order: Sequence[str], console: Console, say: Say
+) -> bool:
+    """Show the lines to sort of a step, or run them in the order of these numbers.
+
+    Return whether there are such lines and, if an order was given, whether it is right. Raises
+    `KitError` for numbers that are not on the list.
+    """
+    session = open_session(folder, say)
+    exercise, step = session.step(words)
+    rungs, name = step_rungs(session.workspace, exercise, step), session.name_of(exercise, step)
+    if rungs is None:
+        missing = solution_folder(session.workspace, exercise) is None
+        why = WITHOUT if missing else f"No lines were made for {step.name}"
+        console.print(Text(f"{why}, so there are none to sort."))
+        console.print(command(f"attn hint {name}", "tells you more each time"))
+        return False
+    if not order:
+        for line in puzzle_lines(rungs, name):
+            console.print(line, crop=False)
+        return True
+    solution = solution_folder(session.workspace, exercise)
+    assert solution is not None
+    lines = LineOrder(
+        exercise, rungs, _chosen(rungs, order, name), code_before(solution, step.name)
+    )
+    with Child(exercise) as child:
+        checkup = lines.checked(child)
+    _show_answer(console, checkup, lines, name)
+    return lines.is_right(checkup)
+
+
+def _chosen(rungs: Rungs, order: Sequence[str], name: str) -> tuple[PuzzleLine, ...]:
+    numbered = {str(number): line for number, line in enumerate(rungs.lines, 1)}
+    numbers = [number for each in order for number in each.split(",") if number]
+    wrong = next((each for each in numbers if each not in numbered), None)
+    twice = next((each for each in numbers if numbers.count(each) > 1), None)
+    if not numbers or wrong or twice:
+        fact = (
+            f"line {twice} is there twice" if twice else f"there is no line {wrong or ''}".strip()
+        )
+        raise KitError(
+            fact,
+            place=f"the lines to sort of {rungs.step}",
+            cure=f"use numbers from 1 to {len(numbered)}, each at most once; "
+            f"attn puzzle {name} shows them",
+        )
+    return tuple(numbered[number] for number in numbers)
+
+
+def _show_answer(console: Console, checkup: Checkup, lines: LineOrder, name: str) -> None:
+    (run,) = checkup.steps
+    first, *others = lines.words(checkup)
+    if not run.verdict.passes:
+        console.print(Text.assemble(sign(run.verdict.outcome), f" {first}"))
+        for words in others:
+            console.print(Indented(Text(words)))
+        for trouble in checkup.troubles:
+            show(console, trouble_words(trouble))
+        if not checkup.troubles:
+            show(console, finding_pieces(run))
+    elif lines.more > 0:
+        console.print(Text(first))
+    else:
+        console.print(sign(Outcome.PASSED).append(f" {first}"))
+        console.print(Text("Now write it in your own file, without looking here."))
+        console.print(command(f"attn check {name}", "checks it there"))

@@ -19,8 +19,7 @@ from autograder.learning.runner.checking import Checking
 from autograder.learning.runner.process import Child, Stop
 from autograder.learning.runner.results import StepRun
 from autograder.learning.state.session import Say, open_session
-from autograder.learning.terminal.indented import Indented
-from autograder.learning.terminal.screen import command, finding_pieces, show
+from autograder.learning.terminal.screen import Indented, command, finding_pieces, show
 from autograder.model.exercise import Exercise
 from autograder.model.sanitize import clean
 from autograder.model.verdict import Outcome
@@ -46,7 +45,7 @@ def debug(folder: Path, words: str | None, console: Console, say: Say) -> None:
     _refuse_unwritten(run, exercise, name)
 
     from autograder.learning.runner.debugger import DebuggedWork
-    from autograder.learning.runner.questions import Questions
+    from autograder.learning.runner.job import Questions
 
     examples = Questions.read(exercise.folder, exercise.library).of(step.name)
     number = run.checks.index(run.failing) if run.failing else 0

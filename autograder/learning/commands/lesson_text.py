@@ -13,8 +13,8 @@ from rich.console import Console, RenderableType
 from rich.markdown import Markdown
 from rich.text import Text
 
-from autograder.building.folded_answer import FoldedAnswer, folded_answers, replaced_answers
 from autograder.building.guide import FORMULA, outside_code
+from autograder.building.lesson import FoldedAnswer, folded_answers, replaced_answers
 from autograder.learning.state.session import Say, open_session
 from autograder.learning.step_lesson import AFTER, ASKS, Lesson, asked_after, lesson_of
 from autograder.learning.terminal.screen import command

@@ -29,8 +29,7 @@ from autograder.learning.runner.results import StepRun
 from autograder.learning.state.progress import noted, read_progress
 from autograder.learning.state.session import LearnerSession, Say, open_session
 from autograder.learning.state.workspace import Task
-from autograder.learning.terminal.indented import CodeRows, Indented
-from autograder.learning.terminal.screen import command, show_checkup
+from autograder.learning.terminal.screen import CodeRows, Indented, command, show_checkup
 from autograder.model.exercise import Exercise
 from autograder.model.machine_fault import requirement_of
 from autograder.model.verdict import Outcome
@@ -40,7 +39,7 @@ Confirm = Callable[[str], bool]  # asks a yes-or-no question
 
 def start(root: Path, names: Sequence[str], console: Console, say: Say) -> None:
     """Make a workspace; say what to type, what to open, and where to look."""
-    from autograder.learning.state.scaffold import create_workspace
+    from autograder.learning.state.workspace import create_workspace
 
     created = create_workspace(root, names)
     progress = read_progress(created.workspace.root, say)
@@ -197,7 +196,7 @@ def show_solution(
 
     Return whether the code was shown.
     """
-    from autograder.learning.state.answer_key import WITHOUT, reference_code
+    from autograder.learning.state.workspace import WITHOUT, reference_code
 
     session = open_session(folder, say)
     exercise, step = session.step(words)

@@ -15,30 +15,33 @@ from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from autograder.judging import stopped_code
+from autograder.judging import time_limit
 from autograder.judging.time_limit import GRACE, WALL
 from autograder.learning.own_work import read_work
-from autograder.learning.runner import messages
-from autograder.learning.runner.parameters import parameters_handed_out
-from autograder.learning.runner.results import CheckRun, Checkup, StepRun, read_check_run
+from autograder.learning.runner import results
+from autograder.learning.runner.results import (
+    CheckRun,
+    Checkup,
+    StepRun,
+    parameters_handed_out,
+    read_check_run,
+)
 from autograder.model.exercise import Exercise, Step
 from autograder.model.shipped import handed_out
 from autograder.model.symbols import not_there
 from autograder.model.verdict import CheckVerdict, Finding, Outcome, read_check, read_finding
-from autograder.submission.cells import parsed
-from autograder.submission.definitions import names_anywhere
+from autograder.submission.cells import names_anywhere, parsed
 from autograder.submission.missing_import import (
+    bound_names,
     missing_imports,
     packages_of,
     remark_on_imports,
     remarks_on_absent,
     without_absent,
 )
-from autograder.submission.parameter_words import by_parameter_name
-from autograder.submission.partial_cell import bound_names
 from autograder.submission.reading import Submission
 from autograder.submission.slip import Slip, explained
-from autograder.submission.slips import slips_in
+from autograder.submission.slips import by_parameter_name, slips_in
 
 if TYPE_CHECKING:  # where there are no processes, nothing of theirs is loaded
     from autograder.learning.runner.process import Stop
@@ -123,7 +126,7 @@ class Checking:
         while not self._follow(child) and time.monotonic() < end:
             child = child.another()
             child.wait_until_ready(self.stop)
-        late = CheckRun(CheckVerdict.of("in_time", "in time", messages.not_reached(most)))
+        late = CheckRun(CheckVerdict.of("in_time", "in time", results.not_reached(most)))
         left = self.steps[len(self._done) :]
         return Checkup(
             self.exercise,
@@ -268,17 +271,17 @@ class Checking:
                 kind = trouble.outcome
                 yield Slip((Outcome.NOT_WRITTEN,), seen, trouble.fact, trouble.look, becomes=kind)
 
-    def _stuck(self, seconds: float, place: stopped_code.CodePlace = stopped_code.NOWHERE) -> None:
+    def _stuck(self, seconds: float, place: time_limit.CodePlace = time_limit.NOWHERE) -> None:
         if self._check:
-            self._lost(self._check, stopped_code.still_running(self._check[0], seconds, place))
+            self._lost(self._check, time_limit.still_running(self._check[0], seconds, place))
         else:
-            self._not_loaded(messages.top_still_running(seconds, place))
+            self._not_loaded(results.top_still_running(seconds, place))
 
     def _ended(self, how: str) -> None:
         if self._check:
-            self._lost(self._check, messages.ended_python(self._check[0], how))
+            self._lost(self._check, results.ended_python(self._check[0], how))
         else:
-            self._not_loaded(messages.top_ended_python(how=how))
+            self._not_loaded(results.top_ended_python(how=how))
 
     def _lost(self, check: tuple[str, str, str], finding: Finding) -> None:
         """Close a step in which the child ended; it is not called again."""

@@ -27,8 +27,7 @@ from autograder.model.machine_fault import requirement_of
 from autograder.model.parent_process import end_with_parent
 
 if TYPE_CHECKING:
-    from autograder.learning.runner.job import Send
-    from autograder.learning.runner.questions import Questions
+    from autograder.learning.runner.job import Questions, Send
 
 ENDING = 5.0  # seconds for a parent to end after its last pipe closed
 ALWAYS = ("numpy.random", "jaxtyping", "autograder.learning.runner.job")
@@ -126,7 +125,7 @@ def _ready(exercise: Exercise) -> Questions:
             importlib.import_module(name)
     if exercise.library == "torch":
         importlib.import_module("torch").set_num_threads(1)
-    from autograder.learning.runner.questions import Questions
+    from autograder.learning.runner.job import Questions
 
     return Questions.read(exercise.folder, exercise.library)
 

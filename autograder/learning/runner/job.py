@@ -7,33 +7,240 @@ sentence that says so. Only when the process ends does the parent have to report
 from __future__ import annotations
 import __future__
 
+import contextlib
+import io
 import linecache
 import sys
 import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
+import numpy as np
+
+from autograder.errors import KitError
 from autograder.heatmaps.picture import followed_token
-from autograder.judging import stopped_code
-from autograder.judging.asking import AskedExample, is_asked_after, settled
+from autograder.judging import time_limit
+from autograder.judging.asking import (
+    AskedExample,
+    ask_example,
+    is_asked_after,
+    public_checks,
+    settled,
+)
+from autograder.judging.compare import arrays_of, asked_precision
 from autograder.judging.diagnosis import failure
-from autograder.judging.examples import Example
-from autograder.judging.expectation import may_be_slow
-from autograder.judging.inprocess import report
+from autograder.judging.examples import Example, done_by, read_examples
+from autograder.judging.expectation import Agrees, may_be_slow
+from autograder.judging.inprocess import InProcess, report
+from autograder.judging.layer_blame import LayerBlame
 from autograder.judging.time_limit import StillRunning, Watchdog
 from autograder.judging.unreadable_code import not_python
-from autograder.learning.runner import messages
-from autograder.learning.runner.given_inputs import inputs_to_show
-from autograder.learning.runner.printing import TooMuchPrinted, printed
-from autograder.learning.runner.questions import Questions, arrays_to_draw
-from autograder.model.request import ExceptionReport, Failed
+from autograder.judging.value_words import shape_words
+from autograder.learning.runner import results
+from autograder.learning.runner.results import Drawn, GivenInput, Parameters
+from autograder.model.request import ExceptionReport, Failed, Reply, Request
+from autograder.model.signature import signature_of
 from autograder.model.verdict import Finding, Outcome, check_facts, finding_facts
 from autograder.protocol.import_guard import ImportGuard
-from autograder.submission.partial_cell import statements
+from autograder.protocol.wire import Linear, Seed, Value
+from autograder.submission.missing_import import statements
+
+# What a worked example hands to the learner's code: named as in their own signature.
+#
+# The axes are those of the exercise: a learner may leave out the annotations, or write a
+# `lambda`.
+
+MOST_DRAWN = 400  # of an input that is drawn
+
+
+def inputs_to_show(
+    request: Request, names: Mapping[str, Any], given: Mapping[str, Parameters]
+) -> list[dict[str, Any]]:
+    """Return the inputs of a request as the fields of `GivenInput`, in the order of the call.
+
+    names: what the learner's code defines. given: the parameters that were handed out.
+    """
+    return [asdict(each) for each in given_inputs(request, names, given)]
+
+
+def given_inputs(
+    request: Request, names: Mapping[str, Any], given: Mapping[str, Parameters]
+) -> Iterator[GivenInput]:
+    """Give the arguments, the options, and the weights that are put into a layer."""
+    target, method = names.get(request.target), request.method or ""
+    made = _known(_parameters(target), given.get(request.target, ()))
+    called = _parameters(getattr(target, method, None))
+    called = _known(called, given.get(f"{request.target}.{method}", ()))
+    yield from _named(request.arguments, made)
+    yield from _named(request.method_arguments, called)
+    for name, value in request.keywords.items():
+        yield _input(name, None, value)
+    for name, value in request.attributes.items():
+        yield _input(f"self.{name}", None, value, drawn=False)
+
+
+def _parameters(function: Any) -> Parameters:
+    try:
+        return signature_of(function).parameters if callable(function) else ()
+    except KitError:  # the learner's own annotations cannot be read
+        return ()
+
+
+def _known(own: Parameters, given: Parameters) -> Parameters:
+    """Return the learner's own names with the axes that were handed out, as far as each goes."""
+    both = [(name, axes) for (name, _), (_, axes) in zip(own, given)]
+    return [*both, *own[len(both) :], *given[len(both) :]]
+
+
+def _named(values: tuple[Value, ...], parameters: Parameters) -> Iterator[GivenInput]:
+    unknown = ((f"argument {number}", None) for number in range(len(parameters) + 1, 100))
+    for value, (name, axes) in zip(values, (*parameters, *unknown)):
+        yield _input(name, axes, value)
+
+
+def _input(name: str, axes: str | None, value: Value, *, drawn: bool = True) -> GivenInput:
+    if isinstance(value, np.ndarray):
+        plain = drawn and value.ndim > 0 and value.dtype.kind in "biuf"
+        small = plain and value.size <= MOST_DRAWN
+        words = f"{name} {shape_words(value.shape, axes)}"
+        return GivenInput(name, axes, words, value.tolist() if small else None)
+    return GivenInput(name, None, f"{name} = {_words(value)}")
+
+
+def _words(value: Value) -> str:
+    match value:
+        case Seed(seed=seed):
+            return f"a generator with the seed {seed}"
+        case Linear(weight=weight, bias=bias):
+            outputs, inputs = weight.shape
+            without = "" if bias is not None else ", without a bias"
+            return f"a linear layer from {inputs} to {outputs}{without}"
+    return repr(value)
+
+
+# Collects what the learner's code prints while it is checked, up to a limit.
+
+KEPT = 4000  # characters that are shown; the rest is only counted
+
+
+class TooMuchPrinted(BaseException):
+    """The code printed more than is allowed. Not an `Exception`, so that code rarely catches it."""
+
+
+class Printed(io.TextIOBase):
+    """A text stream that keeps the beginning; past `most` characters it raises `TooMuchPrinted`."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._parts: list[str] = []
+        self._written = 0
+
+    def writable(self) -> bool:
+        """True."""
+        return True
+
+    def write(self, text: str) -> int:
+        """Keep the part of `text` that fits; raise `TooMuchPrinted` past the limit."""
+        if self._written < KEPT:
+            self._parts.append(text[: KEPT - self._written])
+        self._written += len(text)
+        if self._written > self._most:
+            raise TooMuchPrinted
+        return len(text)
+
+    @property
+    def text(self) -> str:
+        """What was printed, and how much of it was left out."""
+        left = self._written - KEPT
+        rest = f"\n… and {left} more characters" if left > 0 else ""
+        return "".join(self._parts) + rest
+
+
+@contextlib.contextmanager
+def printed(most: int) -> Iterator[Printed]:
+    """Collect what the body prints to stdout and stderr, at most `most` characters."""
+    stream = Printed(most)
+    with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
+        yield stream
+
+
+# Asks the worked examples of an exercise in the child, and collects the arrays to draw.
+
+MOST_SENT = 20_000  # in an array that is sent to be drawn
+
+
+@dataclass(frozen=True)
+class Questions:
+    """The worked examples of one exercise."""
+
+    examples: tuple[Example, ...]
+    library: str
+
+    @classmethod
+    def read(cls, folder: Path, library: str) -> Questions:
+        """Read the examples in an exercise's folder; raise `KitError` when they are missing."""
+        return cls(read_examples(folder), library)
+
+    def of(self, step: str) -> tuple[Example, ...]:
+        """Return the examples of one step, in order."""
+        return tuple(example for example in self.examples if example.step == step)
+
+    def count(self, step: str) -> int:
+        """Return how many public checks a step has."""
+        return public_checks(step, self.examples)
+
+    def done_by(self, step: str) -> tuple[str, ...]:
+        """Return the steps that need not be written where this one passes."""
+        return done_by(step, self.examples)
+
+    def ask(self, example: Example, names: Mapping[str, Any]) -> AskedExample:
+        """Ask one example of the code that defines these names."""
+        return ask_example(example, InProcess(names, self.library))
+
+    def blame(self, names: dict[str, Any]) -> LayerBlame:
+        """Return who finds the fault of a layer among the steps that these names define."""
+        code = InProcess(names, self.library)
+        return LayerBlame(names, self.library, self.examples, lambda step: code)
+
+
+def arrays_to_draw(asked: AskedExample) -> list[dict[str, Any]]:
+    """Return each expected array beside the learner's, as the fields of `Drawn`."""
+    expectation = asked.example.expectation
+    if asked.reply is None or not isinstance(expectation, Agrees):
+        return []
+    form = expectation.form
+    given = arrays_of(_result(asked.example.request, asked.reply), form)
+    wanted = arrays_of(expectation.expected, form)
+    drawn = []
+    for place, (name, axes, expected) in enumerate(zip(form.names, form.axes, wanted)):
+        yours = given[place] if place < len(given) else None
+        if isinstance(expected, np.ndarray) and expected.size <= MOST_SENT:
+            precision = asked_precision(expected, form.precision)
+            tokens = asdict(form.tokens) if form.tokens else None
+            pair = _numbers(yours), expected.tolist()
+            drawn.append(asdict(Drawn(name, axes, precision, *pair, tokens)))
+    return drawn
+
+
+def _result(request: Request, reply: Reply) -> Value:
+    """Return what is judged: the returned value, or the attributes if those were asked for."""
+    if isinstance(reply, Failed):
+        return None
+    if not request.read:
+        return reply.value
+    values = tuple(reply.attributes.get(name) for name in request.read if name != "*")
+    return values[0] if len(values) == 1 else values
+
+
+def _numbers(value: Value) -> Any:
+    plain = isinstance(value, np.ndarray) and value.dtype.kind in "biuf"
+    return value.tolist() if plain and value.size <= MOST_SENT else None
+
 
 MODULE = "submission"
 KILOBYTE = 1024
@@ -108,11 +315,11 @@ class Job:
         except SyntaxError as error:
             return self._not_python(error, name)
         except SystemExit as error:
-            return messages.top_ended_python(self._place(error))
+            return results.top_ended_python(self._place(error))
         except StillRunning as error:
-            return messages.top_still_running(error.seconds, self._place(error))
+            return results.top_still_running(error.seconds, self._place(error))
         except TooMuchPrinted as error:
-            return messages.top_printed_too_much(self._facts["kilobytes"], self._place(error))
+            return results.top_printed_too_much(self._facts["kilobytes"], self._place(error))
         except Exception as error:
             return failure(Failed(Outcome.RAISED, exception=report(error)))
 
@@ -160,7 +367,7 @@ class Job:
             with printed(self._facts["kilobytes"] * KILOBYTE), self._watchdog.limit(speech.SECONDS):
                 speech.speak(self._names, layer, self._send)
         except StillRunning as error:
-            finding = stopped_code.still_running(layer, error.seconds, self._place(error))
+            finding = time_limit.still_running(layer, error.seconds, self._place(error))
             self._send(event="speechless", why=finding.fact)
         except TooMuchPrinted:
             self._send(event="speechless", why=f"`{layer}` prints too much.")
@@ -173,7 +380,7 @@ class Job:
             with printed(self._facts["kilobytes"] * KILOBYTE):
                 layer_training.train(self._names, training, self._send, self._watchdog.limit)
         except StillRunning as error:
-            finding = stopped_code.still_running(layer, error.seconds, self._place(error))
+            finding = time_limit.still_running(layer, error.seconds, self._place(error))
             self._send(event="untrained", why=finding.fact)
         except TooMuchPrinted:
             self._send(event="untrained", why=f"`{layer}` prints too much.")
@@ -190,11 +397,11 @@ class Job:
     def _stopped(self, step: str, error: StillRunning | TooMuchPrinted | Blocked) -> Finding:
         """Say why a step was stopped; block it, unless another step is the reason."""
         if isinstance(error, Blocked):
-            return messages.calls_blocked(error.name)
+            return results.calls_blocked(error.name)
         self._block(step)
         if isinstance(error, StillRunning):
-            return stopped_code.still_running(step, error.seconds, self._place(error))
-        return messages.printed_too_much(step, self._facts["kilobytes"], self._place(error))
+            return time_limit.still_running(step, error.seconds, self._place(error))
+        return results.printed_too_much(step, self._facts["kilobytes"], self._place(error))
 
     def _block(self, name: str) -> None:
         """Note that the step `name` does not return, and tell the parent for the next child."""
@@ -226,15 +433,15 @@ class Job:
         exception = ExceptionReport(type(error).__name__, error.msg, error.lineno or 0, code)
         return not_python(exception)
 
-    def _place(self, error: BaseException) -> stopped_code.CodePlace:
+    def _place(self, error: BaseException) -> time_limit.CodePlace:
         """Return the innermost line of the learner's own code in a traceback."""
-        trace, found = error.__traceback__, stopped_code.NOWHERE
+        trace, found = error.__traceback__, time_limit.NOWHERE
         while trace is not None:
             found = self._line(trace.tb_frame, trace.tb_lineno) or found
             trace = trace.tb_next
         return found
 
-    def _line(self, frame: FrameType, number: int | None) -> stopped_code.CodePlace | None:
+    def _line(self, frame: FrameType, number: int | None) -> time_limit.CodePlace | None:
         lines = self._lines.get(frame.f_code.co_filename)
         if lines is None or number is None:
             return None
@@ -248,7 +455,7 @@ class Job:
         while frame is not None and place is None:
             place = self._line(frame, frame.f_lineno)
             frame = frame.f_back
-        self._send(event="stuck", seconds=seconds, place=place or stopped_code.NOWHERE)
+        self._send(event="stuck", seconds=seconds, place=place or time_limit.NOWHERE)
 
 
 def run_cell(cell: str, name: str, names: dict[str, Any]) -> Finding | None:

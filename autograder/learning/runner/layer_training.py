@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
-from autograder.judging.layer_error import layer_error_words
+from autograder.judging.inprocess import layer_error_words
 from autograder.model.symbols import not_there
 
 SECONDS = 60.0  # of processor time: a training stops by itself before
@@ -23,8 +23,8 @@ def train(
     """
     # Here, because this module is imported where there is no PyTorch, too.
     from autograder.training_tasks.training import call_once, trained
-    from autograder.training_tasks.training_result import Moment, moment_facts, result_facts
     from autograder.training_tasks.training_task import task_named
+    from autograder.training_tasks.training_words import Moment, moment_facts, result_facts
 
     layer, task, causal = facts["layer"], task_named(facts["task"]), facts["causal"]
     if layer not in names:

@@ -6,13 +6,16 @@ what is right and wrong. Beside it is what only a learner is shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import ast
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from autograder.model.asked_checks import told_once
+from autograder.judging.time_limit import NOWHERE, CodePlace, at
 from autograder.model.exercise import Exercise, Step
+from autograder.model.signature import Definition, signature_in
+from autograder.model.symbols import EXIT, PRINT
 from autograder.model.verdict import (
     CheckVerdict,
     Finding,
@@ -20,7 +23,10 @@ from autograder.model.verdict import (
     StepVerdict,
     finding_facts,
     read_check,
+    told_once,
 )
+from autograder.submission.cells import parsed, top_level
+from autograder.submission.slip import methods_of
 
 FORMAT_VERSION = 1
 
@@ -215,3 +221,78 @@ def read_check_run(facts: Mapping[str, Any]) -> CheckRun:
     arrays = tuple(Drawn(**drawn) for drawn in facts["arrays"])
     inputs = tuple(GivenInput(**given) for given in facts["inputs"])
     return CheckRun(read_check(facts["check"]), facts["printed"], arrays, inputs, facts["token"])
+
+
+# Sentences about files and steps that end Python, or print without end.
+
+
+def ended_python(step: str, how: str) -> Finding:
+    """Return the finding on a step that ended the process; `how` is what the system says."""
+    fact = f"`{step}` ended Python instead of returning a result."
+    look = f"{EXIT} Calling a library with sizes that do not fit can do it too."
+    return Finding(Outcome.CRASHED, fact, look=look, details=(how,) if how else ())
+
+
+def printed_too_much(step: str, kilobytes: int, place: CodePlace = NOWHERE) -> Finding:
+    """Return the finding on a step that prints without end."""
+    fact = f"`{step}` printed more than {kilobytes} kB{at(place, step)}, and was stopped."
+    return Finding(Outcome.OUTPUT_LIMIT, fact, look=PRINT)
+
+
+def calls_blocked(name: str) -> Finding:
+    """Return the finding on a step that calls another step that does not return."""
+    fact = f"It calls `{name}`, which does not return yet."
+    return Finding(Outcome.WAITS, fact, look=f"Correct `{name}` first, then check this again.")
+
+
+def not_reached(seconds: float) -> Finding:
+    """Return the finding on a step for which there was no time left."""
+    fact = f"It was not checked: all steps together ran for more than {seconds:g} s."
+    return Finding(Outcome.TIMED_OUT, fact, look="Look at the steps before it first.")
+
+
+def top_still_running(seconds: float, place: CodePlace = NOWHERE) -> Finding:
+    """Return the finding on a file whose top level does not end."""
+    fact = f"The top of your file was still running after {seconds:g} s{at(place)}."
+    look = "The code outside your functions runs at every check. Does it have to be there?"
+    return Finding(Outcome.TIMED_OUT, fact, look=look)
+
+
+def top_ended_python(place: CodePlace = NOWHERE, how: str = "") -> Finding:
+    """Return the finding on a file that ends the process while it is loaded."""
+    fact = f"The top of your file ends Python{at(place)}, before any step can be checked."
+    return Finding(Outcome.CRASHED, fact, look=EXIT, details=(how,) if how else ())
+
+
+def top_printed_too_much(kilobytes: int, place: CodePlace = NOWHERE) -> Finding:
+    """Return the finding on a file that prints without end while it is loaded."""
+    fact = f"The top of your file printed more than {kilobytes} kB{at(place)}, and was stopped."
+    return Finding(Outcome.OUTPUT_LIMIT, fact, look=PRINT)
+
+
+# The parameters of the steps as they were handed out: their names, and the axes of each.
+
+Parameters = Sequence[tuple[str, str | None]]
+
+
+def parameters_handed_out(given: str) -> dict[str, Parameters]:
+    """Return the parameters of the functions and methods in the text that was handed out, by name.
+
+    A class has those of its `__init__`, a method a name such as "Layer.forward".
+    """
+    tree, found = parsed(given), dict[str, Parameters]()
+    for node in top_level(tree) if tree else ():
+        if isinstance(node, ast.ClassDef):
+            methods = methods_of(node).items()
+            found |= {f"{node.name}.{name}": _of(method) for name, method in methods}
+            found[node.name] = found.pop(f"{node.name}.__init__", ())
+        else:
+            found[node.name] = _of(node)
+    return found
+
+
+def _of(node: Definition) -> Parameters:
+    try:
+        return signature_in(node).parameters
+    except SyntaxError:  # an annotation in quotes that is no Python
+        return ()

@@ -17,9 +17,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from autograder.judging.preserved_state import undisturbed
-from autograder.learning.runner.job import Job
-from autograder.learning.runner.questions import Questions
+from autograder.judging.inprocess import undisturbed
+from autograder.learning.runner.job import Job, Questions
 from autograder.model.exercise import Exercise
 
 if TYPE_CHECKING:

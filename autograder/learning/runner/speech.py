@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from autograder.judging.layer_error import layer_error_words
+from autograder.judging.inprocess import layer_error_words
 from autograder.language_model.words import BEFORE, WITH_LAYER, WITHOUT_LAYER
 from autograder.language_model.writing import (
     PROMPT,

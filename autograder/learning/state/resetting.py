@@ -17,10 +17,8 @@ from autograder.learning.own_work import MARK
 from autograder.learning.state.workspace import Task
 from autograder.model.files import replace_file, write_whole
 from autograder.model.shipped import original
-from autograder.submission.cells import source
-from autograder.submission.definitions import find_definitions
+from autograder.submission.cells import find_definitions, percent_cells, source
 from autograder.submission.file_text import with_plain_lines
-from autograder.submission.percent import percent_cells
 
 
 def reset(root: Path, task: Task, file: Path) -> Path | None:

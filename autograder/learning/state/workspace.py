@@ -7,15 +7,30 @@ so commands do not need to be told where it is.
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from autograder.building.checklist import for_oneself
+from autograder.building.regions import BEGIN, END
 from autograder.errors import KitError
+from autograder.ladder.rungs import FILE as RUNGS
+from autograder.ladder.rungs import Rungs, read_rungs
 from autograder.learning.own_work import MARK, WORK
-from autograder.model.exercise import MANIFEST, Exercise, Step, read_exercise
-from autograder.model.near_name import did_you_mean, near_name
+from autograder.model.exercise import (
+    MANIFEST,
+    SOLUTION,
+    Exercise,
+    Step,
+    did_you_mean,
+    find_exercise,
+    near_name,
+    read_exercise,
+)
+from autograder.model.shipped import ANSWERS, PACKAGE, shipped
+from autograder.submission.cells import DefinitionSpan, find_definitions
 
 MOST_NAMED = 3
 START = "name the folder of an exercise with --in, or make a workspace: attn start my-attention"
@@ -186,3 +201,132 @@ def workspace_at(root: Path, here: Exercise | None = None) -> Workspace:
     found = [read_exercise(path.parent) for path in root.glob(f"*/{MANIFEST}")]
     found.sort(key=lambda exercise: (exercise.optional, exercise.difficulty, exercise.name))
     return Workspace(root, tuple(found), here)
+
+
+# Makes a workspace from the public files of exercises; a learner's work is never overwritten.
+#
+# The files come with the package: inside it in an installation, beside it in the repository.
+
+README = "README.md"
+
+
+@dataclass(frozen=True)
+class CreatedWorkspace:
+    """A workspace, with the work that `attn start` kept and the files that it updated."""
+
+    workspace: Workspace
+    kept: tuple[Path, ...]
+    updated: tuple[Path, ...]
+
+
+def create_workspace(root: Path, names: Sequence[str]) -> CreatedWorkspace:
+    """Make `root` a workspace with these exercises (all by default); leave work as it is.
+
+    Raises `KitError` for an unknown exercise, or when `root` is a file or inside a workspace.
+    """
+    source = shipped()
+    _refuse_inside_another(root)
+    if root.exists() and not root.is_dir():
+        raise KitError(
+            "a file of that name already exists", place=str(root), cure="name a new folder"
+        )
+    chosen = names or sorted(path.parent.name for path in source.glob(f"*/{MANIFEST}"))
+    exercises = [find_exercise(name, source) for name in chosen]
+    done: dict[str, list[Path]] = {"made": [], "kept": [], "updated": [], "same": []}
+    for exercise in exercises:
+        target = root / exercise.name
+        target.mkdir(parents=True, exist_ok=True)
+        for file in sorted(path for path in exercise.folder.iterdir() if path.is_file()):
+            done[_lay(file, target / file.name)].append(target / file.name)
+    return CreatedWorkspace(
+        workspace_at(root.resolve()), tuple(done["kept"]), tuple(done["updated"])
+    )
+
+
+def _refuse_inside_another(root: Path) -> None:
+    around = next(filter(is_workspace, root.resolve().parents), None)
+    if around:
+        raise KitError(
+            "this folder is inside a workspace, and another one in there would know nothing of "
+            "the work in it",
+            place=str(root.resolve()),
+            cure=f"go on in {around}; `attn start {shlex.quote(str(around))}` brings its "
+            "exercises up to date. For a second workspace, name a folder outside",
+        )
+
+
+def _lay(file: Path, path: Path) -> str:
+    """Copy a file to `path`, except over work; return "made", "same", "kept" or "updated"."""
+    content = file.read_bytes()
+    if file.name == README:
+        content = for_oneself(content.decode("utf-8")).encode("utf-8")
+    if not path.exists():
+        path.write_bytes(content)
+        return "made"
+    if path.read_bytes() == content:
+        return "same"
+    if path.suffix in WORK:
+        return "kept"
+    path.write_bytes(content)
+    return "updated"
+
+
+# What is known of the solution of a step, if the solutions are here.
+#
+# A learner who studies alone has them: beside the exercises in the repository, or in a wheel that
+# was released with answers. A course's own release comes without them, and the learner is told
+# so. The lines to sort and the gap to fill hold lines of the solution, so they are where it is.
+
+WITHOUT = "This workspace came without solutions"
+
+
+def solution_folder(workspace: Workspace, exercise: Exercise) -> Path | None:
+    """Return the folder with the solution of an exercise, or None if there is none here.
+
+    The folder `solutions/` is looked for in the workspace, beside it, and beside the kit's package,
+    which may also have answers in it.
+    """
+    places = (workspace.root, workspace.root.parent, PACKAGE.parent)
+    folders = [*(place / "solutions" / exercise.name for place in places), ANSWERS / exercise.name]
+    return next((folder for folder in folders if (folder / SOLUTION).is_file()), None)
+
+
+def reference_code(workspace: Workspace, exercise: Exercise, step: Step) -> str | None:
+    """Return the reference's code for a step, or None if there are no solutions here.
+
+    Raises `KitError` when the solution does not have the step.
+    """
+    folder = solution_folder(workspace, exercise)
+    if folder is None:
+        return None
+    lines, span = _found(folder / SOLUTION, step.name)
+    return "\n".join(
+        line for line in lines[span.first - 1 : span.last] if line.strip() not in (BEGIN, END)
+    )
+
+
+def code_before(folder: Path, step: str) -> str:
+    """Return the code of the solution in `folder` above a step, which the step may call."""
+    lines, span = _found(folder / SOLUTION, step)
+    return "\n".join(lines[: span.first - 1])
+
+
+def step_rungs(workspace: Workspace, exercise: Exercise, step: Step) -> Rungs | None:
+    """Return the lines to sort of a step, or None if there are none here.
+
+    Raises `KitError` when they cannot be read.
+    """
+    folder = solution_folder(workspace, exercise)
+    if folder is None or not (folder / RUNGS).is_file():
+        return None
+    return read_rungs(folder / RUNGS).get(step.name)
+
+
+def _found(file: Path, name: str) -> tuple[list[str], DefinitionSpan]:
+    text = file.read_text(encoding="utf-8")
+    found = [each for each in find_definitions(text) if each.name == name]
+    if not found:
+        raise KitError(
+            f"the solution has no {name}", place=str(file), cure="run `attn verify` to see why"
+        )
+    return text.split("\n"), found[-1]

@@ -6,8 +6,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from autograder.learning.state.session import LearnerSession
-from autograder.learning.terminal.indented import Indented
-from autograder.learning.terminal.screen import sign, worth
+from autograder.learning.terminal.screen import Indented, sign, worth
 from autograder.model.exercise import Exercise
 from autograder.model.symbols import BY_LAYER, number, style
 from autograder.model.verdict import Outcome

@@ -6,18 +6,24 @@ comes with a key, and no sentence is divided. A log has everything.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import chain, groupby
 from pathlib import Path
 
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.text import Text
 
 from autograder.errors import KitError
 from autograder.learning.own_work import beyond_the_checks
 from autograder.learning.runner.results import Checkup, StepRun
-from autograder.learning.terminal.indented import Indented, unbroken
-from autograder.learning.terminal.listing import bar, overall
+from autograder.learning.state.session import LearnerSession
+from autograder.learning.terminal.listing import bar, overall, points_words
 from autograder.learning.terminal.screen import (
+    Indented,
     command,
     printed_pieces,
     show,
@@ -25,13 +31,248 @@ from autograder.learning.terminal.screen import (
     tally,
     told_pieces,
     trouble_pieces,
+    unbroken,
     worth,
 )
-from autograder.learning.terminal.screen_rows import ShownLines, captured, pages, piece_of, rows
-from autograder.learning.terminal.view import View
+from autograder.model.exercise import Exercise, Step
 from autograder.model.symbols import mark
 from autograder.model.verdict import Outcome
-from autograder.submission.definitions import find_in_piece
+from autograder.reports.finding import sentences
+from autograder.submission.cells import find_in_piece
+
+# What is shown on a screen of so many rows: pages that divide no sentence and no picture.
+
+ShownLines = tuple[str, ...]
+AGAIN = "… key m: from the beginning"  # below the last of several pages
+
+
+@contextmanager
+def captured(console: Console) -> Iterator[list[str]]:
+    """Collect the lines that the body prints, with their colors, instead of showing them."""
+    lines: list[str] = []
+    with console.capture() as printed:
+        yield lines
+    lines += printed.get().split("\n")[:-1]
+
+
+def rows(lines: Sequence[str], width: int) -> int:
+    """Return how many rows of a terminal the lines take."""
+    return sum(-(-max(cell_len(_plain(line)), 1) // width) for line in lines)
+
+
+@lru_cache(maxsize=1_024)
+def _plain(line: str) -> str:
+    return Text.from_ansi(line).plain  # the same lines are measured again and again
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a screen, which can be divided between its units: `drawn` gives those of a range.
+
+    count: how many units it has.
+    """
+
+    count: int
+    drawn: Callable[[int, int], ShownLines]
+    is_by_line: bool = False
+
+    def lines(self) -> ShownLines:
+        """All of its lines."""
+        return self.drawn(0, self.count)
+
+    def behind(self, first: int) -> Piece:
+        """The same without its first units."""
+        drawn, count = self.drawn, self.count - first
+        return replace(self, count=count, drawn=lambda one, end: drawn(one + first, end + first))
+
+    def by_line(self) -> Piece:
+        """The same, divided between any two lines: for what no page has room for."""
+        lines = self.lines()
+        return Piece(len(lines), lambda first, end: lines[first:end], is_by_line=True)
+
+
+def piece_of(console: Console, shown: RenderableType) -> Piece:
+    """Return prose that is divided between sentences, and all else between its paragraphs."""
+    frame = shown if isinstance(shown, Indented) else None
+    text = frame.text if frame else shown
+    if isinstance(text, Text) and text.plain.strip() and not text.no_wrap:
+        prose, spans = text, sentences(text.plain)
+
+        def drawn(first: int, end: int) -> ShownLines:
+            part = prose[spans[first][0] : spans[end - 1][1]]
+            return _printed(console, replace(frame, text=part) if frame else part)
+
+        return Piece(len(spans), drawn)
+    blocks = tuple(_blocks(_printed(console, shown)))
+    return Piece(len(blocks), lambda first, end: tuple(chain.from_iterable(blocks[first:end])))
+
+
+def _printed(console: Console, shown: RenderableType) -> ShownLines:
+    with captured(console) as lines:
+        console.print(shown, crop=False)
+    return tuple(lines)
+
+
+def _blocks(lines: Iterable[str]) -> Iterator[ShownLines]:
+    """Give the lines between blank ones, and every run of blank ones by itself."""
+    for _, block in groupby(lines, key=_is_blank):
+        yield tuple(block)
+
+
+def _is_blank(line: str) -> bool:
+    return not _plain(line).strip()
+
+
+def pages(pieces: Sequence[Piece], room: int, width: int) -> tuple[ShownLines, ...]:
+    """Return what is shown one after the other, each of at most `room` rows.
+
+    If it is more than one page, the last row of each says with which key the next one comes.
+    """
+    everything = _lines(pieces)
+    if rows(everything, width) <= room:
+        return (everything,)
+    most = _rest(len(everything))
+    free = room - max(rows((each,), width) for each in (most, AGAIN))
+    found, left = list[ShownLines](), list(pieces)
+    while left:
+        page, left = _page(left, free, width)
+        if not page:  # no room for anything
+            return ((most,),) if free >= 0 else ((),)
+        found.append((*page, _rest(len(_lines(left))) if left else AGAIN))
+    return tuple(found)
+
+
+def _page(pieces: list[Piece], free: int, width: int) -> tuple[ShownLines, list[Piece]]:
+    """Return the lines that fit into `free` rows, and what is left for other pages."""
+    shown, left = ShownLines(), pieces
+    while left:
+        piece, others = left[0], left[1:]
+        taken = piece.count
+        while taken and rows((*shown, *piece.drawn(0, taken)), width) > free:
+            taken -= 1
+        if taken:
+            shown = _without_blank((*shown, *piece.drawn(0, taken)), at_start=True)
+        left = [piece.behind(taken), *others] if taken < piece.count else others
+        if taken == piece.count:
+            continue
+        if shown or piece.is_by_line:
+            break
+        left = [piece.by_line(), *others]
+    while left and all(map(_is_blank, left[0].lines())):
+        left = left[1:]
+    return _without_blank(shown), left
+
+
+def _lines(pieces: Sequence[Piece]) -> ShownLines:
+    return tuple(line for piece in pieces for line in piece.lines())
+
+
+def _without_blank(lines: ShownLines, *, at_start: bool = False) -> ShownLines:
+    end = 0 if at_start else -1
+    while lines and _is_blank(lines[end]):
+        lines = lines[1:] if at_start else lines[:-1]
+    return lines
+
+
+def _rest(count: int) -> str:
+    return f"… {count} more {'line' if count == 1 else 'lines'}: key m"
+
+
+# The state of `attn watch`: the answer that is shown, the current step, and how to move.
+
+
+@dataclass(frozen=True)
+class View:
+    """The state of a watch.
+
+    focus: the step chosen with n, p or a number, or "". looked: what was checked, and when. news:
+    what changed with the last save. passed: the step that passed last, until another is chosen, or
+    "". asked: its question, or "". extra: what a key has shown; if `held`, it stays after the next
+    answer. leads: whether it stands above what is said of the step. page: which part is shown of
+    what does not fit. question: it waits for y or n. busy: what is going on.
+    """
+
+    session: LearnerSession
+    exercise: Exercise
+    outcome: Checkup | KitError | None = None
+    focus: str = ""
+    looked: str = ""
+    news: tuple[str, ...] = ()
+    passed: str = ""
+    asked: str = ""
+    extra: tuple[RenderableType, ...] = ()
+    leads: bool = False
+    page: int = 0
+    held: bool = False
+    question: str = ""
+    busy: str = ""
+
+    @property
+    def checkup(self) -> Checkup | None:
+        """The last answer, or None."""
+        return self.outcome if isinstance(self.outcome, Checkup) else None
+
+    @property
+    def open(self) -> tuple[StepRun, ...]:
+        """The steps that are not done."""
+        runs = self.checkup.steps if self.checkup else ()
+        return tuple(run for run in runs if not run.verdict.is_done)
+
+    @property
+    def at(self) -> StepRun | None:
+        """The current step: the chosen one, or else the first open one; None if all pass."""
+        runs = self.checkup.steps if self.checkup else ()
+        chosen = [run for run in runs if run.step.name == self.focus]
+        return next(iter(chosen or self.open), None)
+
+    @property
+    def stays(self) -> bool:
+        """Whether the step that passed last is shown until the learner goes on."""
+        passed = bool(self.at and self.at.step.name == self.passed and self.at.verdict.passes)
+        return passed and bool(self.open)
+
+    @property
+    def step(self) -> Step:
+        """The current step, or the chosen or first open one before the first answer."""
+        if self.at:
+            return self.at.step
+        if self.checkup:
+            return self.exercise.steps[-1]
+        return self.exercise.step(self.focus) if self.focus else self._first_open
+
+    @property
+    def number(self) -> int:
+        """The number of the current step, from 1."""
+        return self.exercise.steps.index(self.step) + 1
+
+    @property
+    def following(self) -> str:
+        """The name of the step after the current one, open or not, or "" if it is the last."""
+        return next((step.name for step in self.exercise.steps[self.number :]), "")
+
+    @property
+    def preceding(self) -> str:
+        """The name of the step before the current one, open or not, or "" if it is the first."""
+        if self.checkup and not self.at:  # behind the last step
+            return self.step.name
+        return self.exercise.steps[self.number - 2].name if self.number > 1 else ""
+
+    @property
+    def _first_open(self) -> Step:
+        return self.session.open_step(self.exercise)
+
+    def name_of(self, step: str) -> str:
+        """Return what a command calls a step."""
+        return self.session.name_of(self.exercise, self.exercise.step(step))
+
+    def moved(self, name: str) -> View:
+        """Return the view of another step."""
+        return replace(self, focus=name, news=(), passed="", asked="", extra=(), page=0)
+
+    def showing(self, *pieces: RenderableType, leads: bool = False) -> View:
+        """Return the view with what a key shows, which `leads` where it needs the room."""
+        return replace(self, extra=pieces, leads=leads, page=0)
+
 
 MOVES = ("n next", "p back")
 ACTIONS = ("t text", "h hint", "s show", "l list", "r reset", "q quit")
@@ -188,3 +429,36 @@ def keys_line(steps: int) -> Text:
         key, _, what = words.partition(" ")
         line.append("  " if line else "").append(key, "bold cyan").append(f" {what}")
     return line
+
+
+# What `attn watch` says when you leave it: what passes, the points, and what comes next.
+
+
+def summary(view: View) -> tuple[RenderableType, ...]:
+    """Return the last lines of a watch."""
+    exercise, session = view.exercise, view.session
+    passed = session.progress.passed(exercise)
+    points = points_words(session, exercise)
+    when = "pass" if view.checkup else "passed when last checked"
+    lines: list[RenderableType] = [
+        Text(),
+        Text(f"{exercise.title}: {len(passed)} of {len(exercise.steps)} steps {when}, {points}."),
+    ]
+    if 0 < len(passed) < len(exercise.steps):
+        lines.append(Text(f"Right so far: {', '.join(passed)}."))
+    after = session.next_exercise(exercise)
+    if len(passed) < len(exercise.steps):
+        step = session.open_step(exercise)
+        place = exercise.steps.index(step) + 1
+        lines.append(Text(f"Next: step {place}, {step.name}."))
+        lines.append(command(f"attn watch {exercise.name}", "goes on there"))
+        return tuple(lines)
+    if exercise.plays:
+        lines.append(command(f"attn play {exercise.name}", "your layer at work"))
+    lines.append(command(f"attn finish {exercise.name}", "what you built, and what to read next"))
+    if after:
+        lines.append(Text(f"Next: {after.title}."))
+        lines.append(command(f"attn watch {after.name}", "begins there"))
+    else:
+        lines.append(Text("Every step of every exercise here passes."))
+    return tuple(lines)

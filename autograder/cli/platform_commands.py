@@ -1,0 +1,559 @@
+"""The commands for learning platforms: `attn collect`, `export`, `gradescope` and `result`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from autograder.cli.kit import FOLDER, SOLUTIONS, example, out, source_folders
+from autograder.errors import KitError
+from autograder.model.sanitize import terminal_line
+
+if TYPE_CHECKING:
+    from autograder.model.exercise import Exercise
+    from autograder.model.marking import MarkingRules
+    from autograder.platforms.collected_download import CollectedDownload, CollectedHandIn
+    from autograder.platforms.csv_table import CsvTable
+    from autograder.platforms.delivery import Arrival, Destination
+    from autograder.platforms.mark_export import GradebookColumn, StudentMark
+
+
+# `attn collect`: from a platform's download to a folder for each student.
+
+PLATFORMS = (*("canvas", "moodle", "gradescope", "brightspace", "blackboard", "github", "plain"),)
+COLLECTED, NOT_TAKEN = "collected", "not-taken"
+_MOST = 5  # names of a kind
+_NOBODY = (
+    "nobody of the download is in the list, so its headings may be others than those that are read "
+    "here. They are: {headings}. Names are read below `name`, or `first_name` and `last_name`; "
+    "numbers and addresses below `student_id`, `login`, `sis_id` and `email`."
+)
+
+
+@click.command(epilog=example("attn collect submissions.zip --course my-course"))
+@click.argument("download", metavar="ZIP", type=FOLDER)
+@click.option("--to", "folder", type=FOLDER, help="A folder for the hand-ins, one per student.")
+@click.option("--course", type=FOLDER, help="A course: they go into its submitted/ folder.")
+@click.option("--exercise", help="Which exercise the download is of [default: the course's].")
+@click.option("--roster", type=FOLDER, help="A CSV list of the class, with the students' ids.")
+@click.option("--id-column", metavar="HEADING", help="The column of the roster with the ids.")
+@click.option(
+    "--platform", type=click.Choice(PLATFORMS), help="Where it comes from [default: recognised]."
+)
+@click.option("--replace", is_flag=True, help="Replace other hand-ins that are there already.")
+def collect(
+    download: Path,
+    folder: Path | None,
+    course: Path | None,
+    exercise: str | None,
+    roster: Path | None,
+    id_column: str | None,
+    platform: str | None,
+    replace: bool,
+) -> None:
+    """Unpack a platform's download: Canvas, Moodle, Gradescope, Brightspace, Blackboard, GitHub.
+
+    The hand-ins go into a folder for each student, ready for `attn grade`. What is not taken is
+    listed, and then the command exits with 1.
+    """
+    from autograder.model.files import following
+    from autograder.platforms.class_list import read_class_list
+    from autograder.platforms.collected_download import collected
+    from autograder.platforms.delivery import deliver, write_collected, write_not_taken
+    from autograder.platforms.download_layout import SHOWN, Platform
+
+    destination, records, named, exercise = _destination(folder, course, exercise, replace)
+    known = read_class_list(roster, id_column) if roster else None
+    chosen = Platform(platform) if platform else None
+    around = next(place for place in (records, *records.absolute().parents) if place.is_dir())
+    with (
+        following(around),
+        collected(download, known, chosen, exercise, destination.root) as collection,
+    ):
+        delivered = deliver(collection, destination)
+        how = "recognised" if chosen is None else "read as"
+        out().print(f"{how}: {SHOWN[collection.platform]}")
+        if known:
+            out().print(terminal_line(f"ids from the column {known.ids} of the list", 200))
+        told = _told(collection, delivered)
+        if known and collection.unresolved and not delivered:
+            _print(_NOBODY.format(headings=_some(known.headings, 12)), True)
+        records.mkdir(parents=True, exist_ok=True)
+        listed = records / f"{COLLECTED}{named}.csv"
+        write_collected(listed, delivered, collection.platform)
+        lost = write_not_taken(records / f"{NOT_TAKEN}{named}.csv", collection)
+    out().print(f"who is who: {listed}", soft_wrap=True, markup=False)
+    out().print(f"what was not taken: {lost}", soft_wrap=True, markup=False)
+    graded = f"{course or folder} --exercise {exercise or 'NAME'}"
+    out().print(f"next: attn grade {graded}", soft_wrap=True, markup=False)
+    sys.exit(1 if told else 0)
+
+
+def _destination(
+    folder: Path | None, course: Path | None, exercise: str | None, replace: bool
+) -> tuple[Destination, Path, str, str | None]:
+    """Return where hand-ins go, where the lists go, what is added to their names, the exercise."""
+    from autograder.platforms.delivery import Destination
+
+    if (folder is None) == (course is None):
+        raise KitError(
+            "it is not clear where the hand-ins should go",
+            place="--to and --course",
+            cure="name a folder with --to, or a course with --course",
+        )
+    if folder is not None:
+        place = folder.absolute()
+        return Destination(place, lambda each: place / each, replace=replace), place, "", exercise
+    assert course is not None
+    return _in_course(course, exercise, replace)
+
+
+def _in_course(
+    directory: Path, exercise: str | None, replace: bool
+) -> tuple[Destination, Path, str, str]:
+    from autograder.course.creation import read_course
+    from autograder.course.intake import timestamp
+    from autograder.platforms.delivery import Destination
+
+    course = read_course(directory)
+    if exercise is None and len(course.exercises) != 1:
+        raise KitError(
+            "the course has several exercises",
+            place=str(directory),
+            cure=f"add --exercise with one of: {', '.join(course.exercises)}",
+        )
+    name = course.exercise(exercise or course.exercises[0]).name
+
+    def moment_of(folder: Path) -> datetime | None:
+        found: datetime | None = timestamp(folder, course.hand_ins)
+        return found.replace(tzinfo=UTC) if found else None
+
+    place = Destination(
+        course.hand_ins, lambda each: course.submitted(name, each), moment_of, True, replace
+    )
+    return place, course.directory, f"-{name}", name
+
+
+def _told(
+    collection: CollectedDownload, delivered: Sequence[tuple[CollectedHandIn, Arrival]]
+) -> bool:
+    """Print what became of everybody; return whether somebody's work was not taken."""
+    from autograder.platforms.collected_download import NOBODYS
+    from autograder.platforms.delivery import TAKEN
+    from autograder.submission.file_text import is_submission
+
+    groups: dict[Arrival, list[str]] = defaultdict(list)
+    for hand_in, arrival in delivered:
+        groups[arrival].append(hand_in.student)
+    for arrival, students in groups.items():
+        names = "" if arrival in TAKEN[:2] else f" ({_some(students)})"
+        _print(f"{_count(len(students), 'student')}: {arrival}{names}", arrival not in TAKEN)
+    late = [each.student for each, _ in delivered if each.late]
+    if late:
+        _print(f"marked late by the platform: {_some(late)}", False)
+    for one in collection.unresolved:
+        _print(f"not taken: {one.person.name or 'somebody without a name'}: {one.reason}", True)
+    for person in collection.empty:
+        _print(f"not taken: {person.name}: nothing that was handed in could be unpacked", True)
+    for person, left in collection.too_large:
+        _print(f"not taken whole: {person.name}: {left.reason}; the rest is left out", True)
+    reasons: dict[str, list[str]] = defaultdict(list)
+    whose = False  # somebody's work, and nobody knows whose
+    for left in collection.left_out:
+        reasons[left.reason].append(left.name)
+    for reason, names_of in reasons.items():
+        work = reason == NOBODYS and any(is_submission(Path(name)) for name in names_of)
+        whose |= work
+        _print(f"{_count(len(names_of), 'file')} not taken: {reason} ({_some(names_of, 3)})", work)
+    kept = any(arrival not in TAKEN for arrival in groups)
+    return bool(kept or whose or collection.unresolved or collection.empty or collection.too_large)
+
+
+def _print(line: str, bad: bool) -> None:
+    out().print(
+        terminal_line(line, 600), style="bold red" if bad else None, markup=False, soft_wrap=True
+    )
+
+
+def _some(names: Sequence[str], most: int = _MOST) -> str:
+    shown = ", ".join(terminal_line(name, 80) for name in names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+
+
+def _count(amount: int, noun: str) -> str:
+    return f"{amount} {noun}" if amount == 1 else f"{amount} {noun}s"
+
+
+# `attn export`: the marks of a graded class, in a platform's own table or as scores of LTI.
+
+_MOST_SENTENCES = 20  # sentences of a kind
+
+
+_GRADED = click.argument("graded", type=FOLDER)
+_EXERCISE = click.option("--exercise", help="Which exercise [default: the only one].")
+_ID_COLUMN = click.option(
+    "--id-column", metavar="HEADING", help="The column of the roster with the ids."
+)
+_TABLE_OPTIONS = (
+    click.option("--into", "table", type=FOLDER, required=True, help="The CSV from the platform."),
+    click.option(
+        "--to", "target", type=FOLDER, required=True, help="A new file for the filled copy."
+    ),
+    click.option("--column", help="The heading of the column [default: the only one that fits]."),
+    click.option(
+        "--roster", type=FOLDER, help="A CSV list of who is who, as `attn collect` writes."
+    ),
+    _ID_COLUMN,
+    _EXERCISE,
+    click.option("--scale", is_flag=True, help="Convert the marks to the points of the column."),
+)
+
+
+def _into_a_table(command: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed(_TABLE_OPTIONS):
+        command = option(command)
+    return _GRADED(command)
+
+
+@click.group(epilog=example("attn export canvas my-course --into gradebook.csv --to filled.csv"))
+def export() -> None:
+    """Take the marks of a graded class to a learning platform.
+
+    Marks are those of the gradebook. Who has none is named, and the exit code is then 1.
+    """
+
+
+@export.command(epilog=example("attn export canvas my-course --into gradebook.csv --to filled.csv"))
+@_into_a_table
+def canvas(**given: Any) -> None:
+    """Fill marks into a copy of the gradebook that Canvas exports.
+
+    GRADED is a course, or a folder that was graded. Who has no mark stays empty and is named.
+    """
+    from autograder.platforms.mark_export import canvas_column
+
+    _fill(canvas_column, **given)
+
+
+@export.command(epilog=example("attn export moodle homework --into worksheet.csv --to filled.csv"))
+@_into_a_table
+def moodle(**given: Any) -> None:
+    """Fill marks into a copy of Moodle's grading worksheet.
+
+    GRADED is a course, or a folder that was graded. Who has no mark stays empty and is named.
+    """
+    from autograder.platforms.mark_export import moodle_column
+
+    _fill(moodle_column, **given)
+
+
+@export.command(epilog=example("attn export lti my-course --roster roster.csv --to scores.json"))
+@_GRADED
+@click.option("--to", "target", type=FOLDER, required=True, help="A file for the scores, as JSON.")
+@click.option(
+    "--roster", type=FOLDER, required=True, help="A CSV list with the platform's user ids."
+)
+@click.option(
+    "--user-column",
+    metavar="HEADING",
+    default="lti_user_id",
+    show_default=True,
+    help="The column of the roster with the platform's user ids.",
+)
+@_ID_COLUMN
+@_EXERCISE
+def lti(
+    graded: Path,
+    target: Path,
+    roster: Path,
+    user_column: str,
+    id_column: str | None,
+    exercise: str | None,
+) -> None:
+    """Write a score of LTI 1.3 for each mark, for a program that sends them.
+
+    GRADED is a course, or a folder that was graded. Nothing is sent.
+    """
+    from autograder.platforms.csv_table import write_beside
+    from autograder.platforms.mark_export import lti_scores, read_users
+
+    marks, _ = _marks(graded, exercise)
+    made = lti_scores(marks, read_users(roster, id_column, user_column), datetime.now(UTC))
+    write_beside(target, made.text.encode(), roster)
+    _print_some(made.notes, "such students")
+    _print_some(made.problems, "such marks", "bold red")
+    _print_styled(f"{made.count} of {len(marks)} marks written as scores: {target}")
+    sys.exit(1 if made.problems else 0)
+
+
+def _fill(
+    find_column: Callable[[CsvTable, str | None], GradebookColumn],
+    *,
+    graded: Path,
+    table: Path,
+    target: Path,
+    column: str | None,
+    roster: Path | None,
+    id_column: str | None,
+    exercise: str | None,
+    scale: bool,
+) -> None:
+    """Fill the marks into a copy of a platform's table; exit with 1 if one did not get there."""
+    from autograder.platforms.class_list import list_of, read_class_list
+    from autograder.platforms.csv_table import read_table, write_beside
+    from autograder.platforms.mark_export import fill
+
+    marks, enrolled = _marks(graded, exercise)
+    found = read_table(table)
+    place = find_column(found, column)
+    students = read_class_list(roster, id_column) if roster else list_of({*marks, *enrolled})
+    filled = fill(found, place, marks, students, scale=scale)
+    write_beside(target, filled.content, table)
+    _print_styled(f"column: {found.headings[place.number]}")
+    _print_some(filled.notes, "such rows")
+    _print_some(filled.problems, "such marks", "bold red")
+    _print_styled(f"{len(filled.filled)} of {len(marks)} marks filled in: {target}")
+    sys.exit(1 if filled.problems else 0)
+
+
+def _marks(path: Path, exercise: str | None) -> tuple[Mapping[str, StudentMark], tuple[str, ...]]:
+    """Return the marks of a course or of a graded folder, and who is enrolled.
+
+    Raise `KitError` without any mark.
+    """
+    from autograder.grading.class_task import is_course
+    from autograder.platforms.mark_export import class_marks
+    from autograder.reports.gradebook_entry import ClassGradebook
+    from autograder.reports.verdict_files import read_outlines
+
+    if not path.is_dir():
+        raise KitError(
+            "there is no such folder", place=str(path), cure="name a course, or a graded folder"
+        )
+    if is_course(path):
+        return _marks_of_course(path, exercise)
+    beside = path.resolve().with_name(f"{path.resolve().name}-graded")
+    results = path if (path / "verdicts").is_dir() else beside
+    verdicts = read_outlines(results / "verdicts")
+    if exercise and verdicts[0].exercise != exercise:
+        raise KitError(
+            f"these are the results of {verdicts[0].exercise}, not of {exercise}",
+            place=str(results),
+            cure="name the folder of the other results",
+        )
+    return class_marks(verdicts, ClassGradebook()), ()
+
+
+def _marks_of_course(
+    path: Path, exercise: str | None
+) -> tuple[Mapping[str, StudentMark], tuple[str, ...]]:
+    from autograder.course.creation import read_course
+    from autograder.course.gradebook_entries import read_gradebook
+    from autograder.course.hand_ins import CourseHandIns
+    from autograder.platforms.mark_export import class_marks
+    from autograder.reports.verdict_files import read_outlines
+
+    course = read_course(path)
+    if exercise is None and len(course.exercises) != 1:
+        raise KitError(
+            "the course has several exercises",
+            place=str(path),
+            cure=f"add --exercise with one of: {', '.join(course.exercises)}",
+        )
+    name = course.exercise(exercise or course.exercises[0]).name
+    folder = course.graded(name) / "verdicts"
+    gradebook = read_gradebook(course, name)
+    there = {*CourseHandIns.of(course, name).folders}
+    verdicts = read_outlines(folder) if folder.is_dir() else ()
+    marks = class_marks([each for each in verdicts if each.student in there], gradebook)
+    if not marks:
+        raise KitError(
+            f"nobody has a mark in {name}", place=str(path), cure=f"run `attn grade {path}` first"
+        )
+    return marks, gradebook.enrolled
+
+
+def _print_styled(line: str, style: str | None = None) -> None:
+    out().print(terminal_line(line, 600), style=style, markup=False, soft_wrap=True)
+
+
+def _print_some(lines: Sequence[str], what: str, style: str | None = None) -> None:
+    for line in lines[:_MOST_SENTENCES]:
+        _print_styled(line, style)
+    if len(lines) > _MOST_SENTENCES:
+        _print_styled(f"{len(lines) - _MOST_SENTENCES} more {what}", style)
+
+
+# `attn gradescope`: the autograder.zip with which Gradescope grades an exercise.
+
+
+@click.command(epilog=example("attn gradescope numpy_single_head --to autograder.zip"))
+@click.argument("exercise")
+@click.option("--to", "target", type=FOLDER, required=True, help="The zip, a new file.")
+@click.option("--secret", type=FOLDER, help="An input.secret to keep [default: a new one].")
+@click.option("--wheel", type=FOLDER, help="The kit's wheel to put in [default: build it].")
+@click.option(
+    "--allow-protection",
+    type=click.Choice(["process"]),
+    help="Grade even if Gradescope's machine cannot isolate submissions. Only for code you trust.",
+)
+@click.option("--steps-earn-alone", is_flag=True, help="As in `attn grade`.")
+@click.option("--partial-points", is_flag=True, help="As in `attn grade`.")
+@click.option(
+    "--course", "directory", type=FOLDER, help="Take points, own steps and rules from this course."
+)
+@SOLUTIONS
+def gradescope(
+    exercise: str,
+    target: Path,
+    directory: Path | None,
+    secret: Path | None,
+    wheel: Path | None,
+    allow_protection: str | None,
+    steps_earn_alone: bool,
+    partial_points: bool,
+    solutions: Path | None,
+) -> None:
+    """Make Gradescope's autograder.zip for one exercise. It holds the solution: keep it private.
+
+    Gradescope then grades every hand-in with the kit, as `attn grade` does.
+    """
+    from autograder.model.sanitize import terminal_line
+    from autograder.model.symbols import number
+    from autograder.platforms.gradescope_autograder import GradescopeAutograder
+
+    facts, rules = _as_given(exercise, directory, solutions)
+    options = (
+        *(["--allow-protection", allow_protection] if allow_protection else []),
+        *(["--steps-earn-alone"] if steps_earn_alone or not rules.layer_earns_steps else []),
+        *(["--partial-points"] if partial_points or rules.partial_points else []),
+    )
+    content = GradescopeAutograder(facts, _secret(secret), options, wheel).archive()
+    _write_new(target, content)
+    out().print(
+        terminal_line(f"{target}: {len(content) / 1e6:.1f} MB", 600), markup=False, soft_wrap=True
+    )
+    out().print("  it holds the solution, the checks and the secret of the inputs: keep it private")
+    out().print(
+        f"next: upload it to an assignment of {number(facts.points)} points, and test it there"
+    )
+
+
+def _as_given(
+    name: str, directory: Path | None, solutions: Path | None
+) -> tuple[Exercise, MarkingRules]:
+    """Return the exercise and what earns points: the kit's, or as a course gives it."""
+    from autograder.model.exercise import find_exercise
+    from autograder.model.marking import DEFAULT_RULES
+
+    if directory is None:
+        return find_exercise(name, source_folders(solutions, None).solutions), DEFAULT_RULES
+    from autograder.course.creation import read_course
+
+    course = read_course(directory)
+    return course.exercise(name), course.rules
+
+
+def _secret(file: Path | None) -> bytes:
+    """Return a new secret, or that in `file`; raise `KitError` when it is none."""
+    import secrets
+
+    from autograder.grading.output_folder import SECRET_BYTES
+    from autograder.model.files import read_small
+
+    if file is None:
+        return secrets.token_bytes(SECRET_BYTES)
+    try:
+        found = read_small(file, SECRET_BYTES + 1)
+    except OSError as error:
+        raise KitError(
+            f"{file.name} cannot be read: {error.strerror}",
+            place=str(file),
+            cure="name the file input.secret beside the results of a class, or leave --secret out",
+        ) from None
+    if len(found) != SECRET_BYTES:
+        raise KitError(
+            f"{file.name} is not a secret of the kit",
+            place=str(file),
+            cure="name the file input.secret beside the results of a class, or leave --secret out",
+        )
+    return found
+
+
+def _write_new(target: Path, content: bytes) -> None:
+    """Write a file that only its owner can read; raise `KitError` when it is there already."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+    except FileExistsError:
+        raise KitError(
+            "there is such a file already, and its secret may still be needed",
+            place=str(target),
+            cure="name a new file; with --secret, hidden inputs stay as they were",
+        ) from None
+    except OSError as error:
+        raise KitError(
+            f"{target.name} cannot be written: {error.strerror}",
+            place=str(target.parent),
+            cure="name a file in a folder that you may write to, on a disk with free space",
+        ) from error
+
+
+# `attn result`: one student's verdict in the form that another program reads.
+
+FORMATS = ("gradescope", "classroom", "junit", "summary")
+
+
+@click.command(epilog=example("attn result homework-graded --student ada --format gradescope"))
+@click.argument("results", metavar="VERDICT", type=FOLDER)
+@click.option("--format", "form", type=click.Choice(FORMATS), required=True, help="For whom.")
+@click.option("--student", help="Whose verdict, where the folder has several.")
+@click.option("--to", "target", type=FOLDER, help="A file to write [default: print it].")
+def result(results: Path, form: str, student: str | None, target: Path | None) -> None:
+    """Turn a verdict into what Gradescope, GitHub Classroom or another CI reads.
+
+    VERDICT is a file in verdicts/, or a folder of results. The points are the automatic ones.
+    """
+    from autograder.model.files import write_whole
+    from autograder.platforms.step_result import (
+        classroom_results,
+        gradescope_results,
+        job_summary,
+        junit_report,
+    )
+    from autograder.reports.verdict_files import read_verdict, read_verdicts
+
+    makers = dict(zip(FORMATS, (gradescope_results, classroom_results, junit_report, job_summary)))
+    if not results.exists():
+        raise KitError(
+            "there is no such verdict",
+            place=str(results),
+            cure="name a file in verdicts/, or the folder that `attn grade` has written",
+        )
+    if results.is_dir():
+        inner = results / "verdicts"
+        found = read_verdicts(inner if inner.is_dir() else results)
+    else:
+        found = (read_verdict(results),)
+    chosen = [each for each in found if student in (None, each.student)]
+    if len(chosen) != 1:
+        names = ", ".join(terminal_line(each.student, 60) for each in found[:10])
+        raise KitError(
+            "there are several verdicts" if student is None else "there is no such student",
+            place=str(results),
+            cure=f"name one with --student: {names}{' and others' if found[10:] else ''}",
+        )
+    text = makers[form](chosen[0])
+    if target:
+        write_whole(target, text)
+    else:
+        click.echo(text.removesuffix("\n"))
