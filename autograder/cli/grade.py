@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from autograder.cli.found_class import class_folder, found_class
 from autograder.cli.kit import out
 from autograder.cli.output import lasting_output
-from autograder.grading.class_task import GradingOptions, hidden_hand_ins
+from autograder.grading.class_task import GradingOptions, hidden_hand_ins, passed_over
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.output_folder import WAITS, class_lock, ended_by_signals
 from autograder.grading.rare_collection import collected_rarely
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from autograder.cli.class_results import GradedClass
     from autograder.grading.classroom import JudgingPool
 _HIDDEN = "not graded, since the name begins with a dot: {names}. Rename it, then grade again."
+_NOTES = (
+    "not graded, since a list or a note may have such a name: {names}. If a student handed it in, "
+    "save it as .py, then grade again."
+)
 
 
 @lasting_output()
@@ -50,8 +54,13 @@ def grade_path(
     lock = class_lock(path, lambda: say(WAITS))
     with ended_by_signals(), lock, collected_rarely():
         found = found_class(path, exercise, solutions, output)
-        if hidden := hidden_hand_ins(found.task.hand_ins[0].root or path):
-            say(_HIDDEN.format(names=terminal_line(", ".join(hidden), 300)), "bold red")
+        handed_in = found.task.hand_ins[0].root or path
+        for words, names in (
+            (_HIDDEN, hidden_hand_ins(handed_in)),
+            (_NOTES, passed_over(handed_in)),
+        ):
+            if names:
+                say(words.format(names=terminal_line(", ".join(names), 300)), "bold red")
         with GraderPool(options.processes) as pool:
             give_head_start(found.task, pool, options)
             # Only now: grader processes start meanwhile.

@@ -6,6 +6,7 @@ import csv
 import io
 import itertools
 import os
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -17,7 +18,7 @@ from autograder.model.exercise import MANIFEST, Exercise, find_exercise
 from autograder.model.files import read_small
 from autograder.model.import_path import OURS
 from autograder.model.marking import DEFAULT_RULES, MarkingRules
-from autograder.model.sanitize import clean_line
+from autograder.model.sanitize import clean_line, terminal_line
 from autograder.submission.file_text import bare, is_submission
 from autograder.submission.student_name import student_of
 
@@ -31,6 +32,7 @@ GROUPS = "groups.csv"
 _STUDENT, _GROUP = ("student_id", "student", "id"), "group"  # headings of that list
 _MOST_BYTES = 16_000_000
 INSTRUCTORS_OWN = (".csv", ".md", ".txt")  # lists and notes that lie beside the submissions
+_OF_THE_KIT = re.compile(r"(roster|groups|collected.*|not-taken.*)\.csv|readme\..*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -68,10 +70,12 @@ def flat_roster(folder: Path) -> tuple[HandIn, ...]:
         elif is_submission(path) or path.suffix.lower() not in INSTRUCTORS_OWN:
             by_student[student_of(bare(path).stem)].append(path)
     if not by_student:
+        others = ", ".join(passed_over(folder))
         raise KitError(
             "there are no submissions here",
             place=str(folder),
-            cure="put one .py or .ipynb file per student into it, named after the student",
+            cure="put one .py or .ipynb file per student into it, named after the student"
+            + (f"; these are neither: {terminal_line(others, 300)}" if others else ""),
         )
     return tuple(HandIn(student, tuple(paths)) for student, paths in by_student.items())
 
@@ -234,6 +238,19 @@ def handed_in_at_the_top(folder: Path) -> Path | None:
         if is_submission(path) or (path.is_dir() and any(map(is_submission, _below(path)))):
             return path
     return None
+
+
+def passed_over(folder: Path) -> tuple[str, ...]:
+    """Return the names of files that pass for notes of the instructor: nobody grades them."""
+    loose = (path for path in sorted(folder.iterdir()) if path.is_file())
+    notes = (path for path in loose if path.suffix.lower() in INSTRUCTORS_OWN)
+    return tuple(
+        path.name
+        for path in notes
+        if not (
+            path.name.startswith(".") or is_submission(path) or _OF_THE_KIT.fullmatch(path.name)
+        )
+    )
 
 
 def hidden_hand_ins(folder: Path) -> tuple[str, ...]:

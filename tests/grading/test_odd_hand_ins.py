@@ -23,6 +23,8 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Path]:
     for student, place in {".hidden": "", "deep": "attention/homework", "newer": ""}.items():
         (folder / "class" / student / place).mkdir(parents=True)
     (folder / "class" / ".git").mkdir()
+    for name in ("loose.txt", "Roster.csv", "README.md"):
+        (folder / "class" / name).write_text("def softmax(scores):\n    return scores\n")
     for name in (".hidden", ".git", "deep/attention/homework"):
         work = Work(folder / "class" / name)
         work.write(work.script)
@@ -35,6 +37,19 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Path]:
 def test_who_lies_hidden_is_named_and_no_folder_of_a_program_is(graded: tuple[Run, Path]) -> None:
     told = "not graded, since the name begins with a dot: .hidden. Rename it"
     assert told in graded[0].words, graded[0].err
+
+
+def test_a_file_that_passes_for_a_note_is_named_and_no_list_of_the_kit_is(
+    graded: tuple[Run, Path],
+) -> None:
+    told = "since a list or a note may have such a name: loose.txt. If a student"
+    assert told in graded[0].words, graded[0].err
+
+
+def test_where_only_notes_lie_they_are_named(tmp_path: Path) -> None:
+    (tmp_path / "ada.txt").write_text("def softmax(scores):\n    return scores\n")
+    run = typed("grade", tmp_path, "--exercise", NAME, folder=ROOT)
+    assert run.code == 2 and "these are neither: ada.txt" in " ".join(run.err.split())
 
 
 def test_a_file_further_down_has_all_of_its_points(graded: tuple[Run, Path]) -> None:
