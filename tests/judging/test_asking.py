@@ -24,6 +24,7 @@ from autograder.model.verdict import (
     StepVerdict,
     check_facts,
     read_check,
+    told_once,
 )
 from support.learner_workspace import NAME, RIGHT_SOFTMAX, ROOT, WRONG_SOFTMAX
 
@@ -96,8 +97,9 @@ def test_a_notebook_and_a_terminal_come_to_the_same_verdict(body: str, tmp_path:
     source = f"import numpy as np\n\ndef softmax(scores):\n{body}\n"
     verdict, told = in_this_process(source), in_a_child(tmp_path / f"{NAME}.py", source)
     assert (told.passes, told.points) == (verdict.passes, verdict.points)
-    assert len(told.checks) == len(verdict.checks)
-    for check, other in zip(told.checks, verdict.checks):
+    checks = told_once(verdict.checks)  # each is asked in several ways
+    assert len(told.checks) == len(checks)
+    for check, other in zip(told.checks, checks):
         assert (check.title, check.passes) == (other.title, other.passes)
         assert without_place(check.finding) == without_place(other.finding)
 
