@@ -34,7 +34,8 @@ def test_every_picture_shows_the_words_of_today(taken: dict[str, Picture], tmp_p
     smallest = min(taken.values(), key=lambda each: len(each.png))
     assert words_in(smallest.save(tmp_path)) == smallest.words
     for name, picture in taken.items():
-        assert words_in(PICTURES / f"{name}.png") == picture.words, "cure: make pictures"
+        there = words_in(PICTURES / f"{name}.png").split()  # an editor has blanks of its own
+        assert there == picture.words.split(), "cure: make pictures"
 
 
 def test_no_picture_shows_a_folder_of_the_machine(taken: dict[str, Picture]) -> None:
