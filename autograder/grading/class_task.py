@@ -67,7 +67,7 @@ def flat_roster(folder: Path) -> tuple[HandIn, ...]:
             continue
         if path.is_dir():
             by_student[student_of(path.name)].append(path)
-        elif is_submission(path) or path.suffix.lower() not in INSTRUCTORS_OWN:
+        elif not _may_be_a_note(path):
             by_student[student_of(bare(path).stem)].append(path)
     if not by_student:
         others = ", ".join(passed_over(folder))
@@ -235,7 +235,7 @@ def handed_in_at_the_top(folder: Path) -> Path | None:
         if path.name.startswith(".") or path.name in (*_OF_A_COURSE, CONFIG):
             continue
         # A folder that is not a part of a course may be a student's, whatever its files are called.
-        if is_submission(path) or (path.is_dir() and any(map(is_submission, _below(path)))):
+        if _looks_handed_in(path):
             return path
     return None
 
@@ -243,25 +243,25 @@ def handed_in_at_the_top(folder: Path) -> Path | None:
 def passed_over(folder: Path) -> tuple[str, ...]:
     """Return the names of files that pass for notes of the instructor: nobody grades them."""
     loose = (path for path in sorted(folder.iterdir()) if path.is_file())
-    notes = (path for path in loose if path.suffix.lower() in INSTRUCTORS_OWN)
+    seen = (path for path in loose if not path.name.startswith("."))
     return tuple(
-        path.name
-        for path in notes
-        if not (
-            path.name.startswith(".") or is_submission(path) or _OF_THE_KIT.fullmatch(path.name)
-        )
+        path.name for path in seen if _may_be_a_note(path) and not _OF_THE_KIT.fullmatch(path.name)
     )
+
+
+def _may_be_a_note(path: Path) -> bool:
+    return path.suffix.lower() in INSTRUCTORS_OWN and not is_submission(path)
 
 
 def hidden_hand_ins(folder: Path) -> tuple[str, ...]:
     """Return the names of hidden files and folders that look handed in: nobody grades them."""
     hidden = (path for path in sorted(folder.iterdir()) if path.name.startswith("."))
     students = (path for path in hidden if not path.name.startswith(_OF_A_PROGRAM))
-    return tuple(
-        path.name
-        for path in students
-        if is_submission(path) or (path.is_dir() and any(map(is_submission, _below(path))))
-    )
+    return tuple(path.name for path in students if _looks_handed_in(path))
+
+
+def _looks_handed_in(path: Path) -> bool:
+    return is_submission(path) or (path.is_dir() and any(map(is_submission, _below(path))))
 
 
 def _below(folder: Path) -> Iterator[Path]:
