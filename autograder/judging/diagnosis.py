@@ -20,7 +20,7 @@ import numpy as np
 from autograder.judging.claims import claims_about
 from autograder.judging.compare import ResultSpec, agree, arrays_of, coarse, compare, compare_form
 from autograder.judging.explanation import is_cryptic, meaning
-from autograder.judging.number_claims import near, numbers
+from autograder.judging.hypotheses import near, numbers
 from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned
 from autograder.model.symbols import EXIT, LOOP, PRINT, mark, our_fault
 from autograder.model.verdict import Claim, Evidence, Finding, Measure, Outcome

@@ -13,6 +13,7 @@ from itertools import islice, zip_longest
 
 import numpy as np
 
+from autograder.judging.claims import CLOSE_LOOK
 from autograder.judging.compare import (
     LOWER,
     ResultSpec,
@@ -27,7 +28,6 @@ from autograder.judging.diagnosis import Candidate, diagnose, failure, named, to
 from autograder.judging.distribution import Distributed, judge_distribution
 from autograder.judging.explanation import NEW_TENSORS
 from autograder.judging.layers import LinearLayers, judge_layers
-from autograder.judging.number_claims import CLOSE_LOOK
 from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned
 from autograder.model.verdict import NO_ATTRIBUTE, Finding, Outcome
 from autograder.protocol.wire import (

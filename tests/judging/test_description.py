@@ -124,11 +124,11 @@ OF_VECTORS: dict[str, tuple[str, Wrong]] = {
         "row factor",
         lambda d: d.vectors * steps(d.vectors),
     ),
-    "a row are in the right proportion": (
+    "axis 2 (D), each row as a whole is multiplied by a number of its own": (
         "row factor",
         lambda d: d.vectors * (1 + d.rng.random((*d.vectors.shape[:2], 1))),
     ),
-    "a line are in the right proportion": (
+    "axis 1 (S), each line as a whole is multiplied by a number of its own": (
         "row factor",
         lambda d: d.vectors * (1 + d.rng.random((d.vectors.shape[0], 1, d.vectors.shape[2]))),
     ),
@@ -136,18 +136,18 @@ OF_VECTORS: dict[str, tuple[str, Wrong]] = {
         "row offset",
         lambda d: d.vectors + np.arange(d.vectors.shape[2]),
     ),
-    "each row are all off by one and the same number": (
+    "axis 2 (D), each row as a whole is off by a number of its own": (
         "row offset",
         lambda d: d.vectors + d.rng.random((*d.vectors.shape[:2], 1)),
     ),
-    "each line are all off by one and the same number": (
+    "axis 1 (S), each line as a whole is off by a number of its own": (
         "row offset",
         lambda d: d.vectors + d.rng.random((d.vectors.shape[0], 1, d.vectors.shape[2])),
     ),
     "rounded to 2 decimals": ("rounded", lambda d: d.vectors.round(2)),
     "rounded to whole numbers": ("rounded", lambda d: d.vectors.round()),
     "entry 1 is 0 everywhere": (
-        "zero 0",
+        "0 along 0",
         lambda d: d.vectors * (np.arange(len(d.vectors)) != 1)[:, None, None],
     ),
     "the two halves have changed places": (
@@ -268,7 +268,9 @@ def test_where_numbers_are_not_finite_it_is_told_why(size: tuple[int, int, int])
         root = np.sqrt(given.scores)
     assert "exactly where what is expected is negative" in first(root, given.scores, SCORES)[1]
     hidden = np.where(given.mask == 1, given.scores, -np.inf)
-    assert "of later keys are hidden" in first(hidden, given.scores, SCORES)[1]
+    assert first(hidden, given.scores, SCORES)[1] == (
+        "The result is right except above the diagonal, where it is negative infinity everywhere."
+    )
     assert first(np.where(given.mask == 1, np.nan, given.scores), given.scores, SCORES)[1] == ""
 
 

@@ -147,7 +147,7 @@ def test_scores_without_an_exponential_are_told() -> None:
     scores = np.random.default_rng(5).standard_normal((2, 4, 4))
     proportional = scores / scores.sum(axis=-1, keepdims=True)
     told = first(proportional, shares(scores), form, scores).fact
-    assert "each score is divided by the sum of its row as it is" in told
+    assert "without an exponential" in told and "is each score as it is." in told
     assert "sigmoid" in first(1 / (1 + np.exp(-scores)), shares(scores), form, scores).fact
 
 
@@ -262,4 +262,36 @@ def test_results_that_are_still_joined_are_told() -> None:
         assert told.fact.startswith(f"{subject} {held} along axis 2 (D). ") and not told.leads
     told = first((joined[:, :2], joined[:, 2:4], joined[:, 4:]), expected, form)
     assert "But it has only the entries 0 to 1 along axis 1 (S). Along which axis" in told.fact
-    assert first((2 * joined,) * 3, expected, form).fact == ""
+    doubled = first((2 * joined,) * 3, expected, form).fact
+    assert "side by side along axis 2 (D). Besides, it is 2 times" in doubled
+    assert first((joined**2,) * 3, expected, form).fact == ""
+
+
+MULTIPLES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "with two axes swapped: axis 1 (S) and axis 2 (S).": lambda rows: rows.swapaxes(1, 2) / 4,
+    "axis 0 (B), the right entries stand in reverse order.": lambda rows: rows[::-1] / -4,
+    "is the exponential of the expected one.": lambda rows: np.exp(rows) / 4,
+    "is the sum of what is expected along axis 1 (S): that axis is lost.": (
+        lambda rows: rows.sum(axis=1) / 4
+    ),
+}
+
+
+@pytest.mark.parametrize("words", MULTIPLES)
+def test_a_slip_and_a_factor_are_told_together(words: str) -> None:
+    rows = np.random.default_rng(16).standard_normal((2, 5, 5))
+    told = first(MULTIPLES[words](rows), rows, ROWS).fact
+    assert words in told and "Besides, it is " in told and "0.25 times what that gives." in told
+
+
+def test_a_multiple_of_an_argument_is_told_only_where_it_is_none_of_what_is_expected() -> None:
+    rows = np.random.default_rng(17).standard_normal((2, 5, 5))
+    assert first(3 * rows, rows**2, ROWS, rows).fact == "The result is 3 times argument number 1."
+    assert first(5 * rows, 2 * rows, ROWS, rows).kind == "factor"
+
+
+def test_a_product_and_a_bias_are_told_apart_by_their_multiples() -> None:
+    rng = np.random.default_rng(18)
+    x, weight, bias = rng.standard_normal((2, 4, 5)), rng.standard_normal((5, 5)), np.arange(5.0)
+    told = first(x @ weight.T / 2 + bias, x @ weight.T + bias, VECTORS, x, Linear(weight, bias))
+    assert "the product is taken 0.5 times, and the bias of argument number 2 1 times" in told.fact
