@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import permutations, product
 
 import numpy as np
@@ -180,60 +180,89 @@ def _product(seen: Difference) -> MatrixProduct | None:
     return None
 
 
-Forms = Callable[[Difference, MatrixProduct, Factor], Iterator[Guess]]
+Form = tuple[tuple[str, ...], str, np.ndarray]  # what was done to an argument, a question, and it
 
 
-def _changed(forms: Forms, seen: Difference) -> Iterator[Guess]:
-    """Give the expected product with one of its factors in another form."""
-    expected = _product(seen)
+def _other_products(seen: Difference) -> Iterator[Guess]:
+    """Give products of the arguments with one slip or two, those with the fewest first."""
+    expected = _product(seen) if seen.same_shape else None
     if expected is None:
         return
     left, right = expected.left, expected.right
+    found: list[Form] = []
+    for first, second in ((left, right), (right, left), (left, left), (right, right)):
+        other = () if first is left else ("the two have changed places",)
+        other = (f"{first.words} is multiplied with itself",) if first is second else other
+        for (ours, look, one), (theirs, also, two) in product(
+            *([((), "", factor.array), *_forms(factor, expected)] for factor in (first, second))
+        ):
+            slips = (*other, *ours, *theirs)
+            array = expected.of(one, two) if 0 < len(slips) < 3 else None
+            if array is not None:
+                found.append((slips, look or also, array))
     for factor in (right, left):
-        for array, *words in forms(seen, expected, factor):
-            pair = (left.array, array) if factor is right else (array, right.array)
-            result = expected.of(*pair)
-            if result is not None:
-                yield result, factor.words, *words
+        for slips, look, form in _rarer_forms(seen, factor, expected):
+            pair = (left.array, form) if factor is right else (form, right.array)
+            array = expected.of(*pair)
+            if array is not None:
+                found.append((slips, look, array))
+    for slips, look, array in sorted(found, key=lambda each: len(each[0])):
+        itself = slips[0].endswith("itself")
+        which = (
+            "is another product of the arguments:"
+            if itself
+            else "multiplies the right arguments, but"
+        )
+        yield array, " and ".join(slips), look or _ARRAYS, which
 
 
-def _turned_over(seen: Difference, expected: MatrixProduct, factor: Factor) -> Iterator[Guess]:
-    yield (factor.turned,)
+def _forms(factor: Factor, expected: MatrixProduct) -> Iterator[Form]:
+    """Give what an argument may have become before the product."""
+    words, array = factor.words, factor.array
+    look = "Which axes does the product pair up?"
+    yield (f"the last two axes of {words} have changed places",), look, factor.turned
+    if expected.turned:
+        *front, rows, columns = array.shape
+        reshaped = array.reshape(*front, columns, rows).swapaxes(-2, -1)
+        yield (f"{words} is reshaped where axes have to change places",), "", reshaped
+    if (array >= 0).all() and np.allclose(array.sum(axis=-1), 1):
+        shares = shares_of(array)
+        again = f"{words} goes through a softmax once more"
+        yield (again,), "", shares
+        yield (f"{again}, and its last two axes change places",), "", shares.swapaxes(-2, -1)
+    look = "Lengths are expected to count here. Which line divides by the length of a vector?"
+    unit = array / np.sqrt((array**2).sum(axis=expected.paired(factor), keepdims=True))
+    yield (f"each vector of {words} is divided by its own length",), look, unit
 
 
-def _summed(seen: Difference, expected: MatrixProduct, factor: Factor) -> Iterator[Guess]:
-    """Give an argument that is summed, averaged or cut down to one entry along an axis."""
-    array = factor.array
-    for axis in range(array.ndim - 2 if array.ndim == seen.expected.ndim else 0):
-        if array.shape[axis] > 1:
-            for words, part in (
-                ("the sum of", array.sum(axis=axis, keepdims=True)),
-                ("the mean of", array.mean(axis=axis, keepdims=True)),
-                ("the first entry of", array.take([0], axis=axis)),
-                ("the last entry of", array.take([-1], axis=axis)),
-            ):
-                yield np.broadcast_to(part, array.shape), words, seen.axis(axis)
-
-
-def _reordered(seen: Difference, expected: MatrixProduct, factor: Factor) -> Iterator[Guess]:
-    """Give an argument with its entries along an axis reversed, or moved on by one."""
-    array = factor.array
-    for axis in (*range(array.ndim - 2), expected.paired(factor)):
-        named = array.ndim == seen.expected.ndim and axis < array.ndim - 2
-        where = seen.axis(axis) if named else f"axis {axis}"
-        if array.shape[axis] > 1:
-            yield np.flip(array, axis), "in reverse order", where
-        if array.shape[axis] > 2:
-            yield np.roll(array, 1, axis), "one place too late", where
-            yield np.roll(array, -1, axis), "one place too early", where
-
-
-def _largest_only(seen: Difference, expected: MatrixProduct, factor: Factor) -> Iterator[Guess]:
-    array = factor.array
+def _rarer_forms(seen: Difference, factor: Factor, expected: MatrixProduct) -> Iterator[Form]:
+    """Give what an argument may have become along an axis, which is tried alone."""
+    words, array = factor.words, factor.array
     if factor is expected.left:
-        largest = np.arange(array.shape[-1]) == array.argmax(axis=-1)[..., None]
-        yield largest.astype(np.float64), "counts, as 1"
-        yield np.where(largest, array, 0.0), "counts"
+        largest, look = array.max(axis=-1, keepdims=True), "What becomes of the smaller numbers?"
+        only = f"in each row of {words}, only the largest number counts"
+        yield (f"{only}, as 1",), look, np.where(array == largest, 1.0, 0.0)
+        yield (only,), look, np.where(array == largest, array, 0.0)
+    named = array.ndim == seen.expected.ndim
+    for axis in range(array.ndim - 2 if named else 0):
+        look = f"Which entries along {seen.axis(axis)} belong together?"
+        for which, part in (
+            ("sum", array.sum(axis=axis, keepdims=True)),
+            ("mean", array.mean(axis=axis, keepdims=True)),
+            ("first entry", array.take([0], axis=axis)),
+            ("last entry", array.take([-1], axis=axis)),
+        ):
+            what = f"the {which} of {words} along {seen.axis(axis)} is used for every entry there"
+            yield (what,), look, np.broadcast_to(part, array.shape)
+    for axis in (*range(array.ndim - 2), expected.paired(factor)):
+        where = seen.axis(axis) if named and axis < array.ndim - 2 else f"axis {axis}"
+        for way, moved in (
+            ("in reverse order", np.flip(array, axis)),
+            ("one place too late", np.roll(array, 1, axis)),
+            ("one place too early", np.roll(array, -1, axis)),
+        ):
+            look = "Which line changes their order there?"
+            yield (f"{words} stands {way} along its {where}",), look, moved
 
 
 def _left_out(seen: Difference) -> Iterator[Guess]:
@@ -268,38 +297,14 @@ def _left_out_places(count: int) -> Iterator[tuple[str, list[int]]]:
     yield from ((f"number {place}", [place]) for place in range(1, min(count, _MOST_LEFT_OUT) - 1))
 
 
-def _lengths(expected: MatrixProduct) -> Iterator[np.ndarray]:
-    """Give the lengths of the vectors that the product pairs up, of both factors."""
-    for factor in (expected.left, expected.right):
-        axis = expected.paired(factor)
-        yield np.sqrt((factor.array**2).sum(axis=axis, keepdims=True))
-
-
-def _directions(seen: Difference) -> Iterator[Guess]:
-    """Give the product of vectors that are divided by their lengths."""
-    expected = _product(seen)
-    if expected is None:
-        return
-    left, right = expected.left, expected.right
-    ours, theirs = _lengths(expected)
-    for words, factors in (
-        ("both arguments", (left.array / ours, right.array / theirs)),
-        (left.words, (left.array / ours, right.array)),
-        (right.words, (left.array, right.array / theirs)),
-    ):
-        result = expected.of(*factors)
-        if result is not None:
-            yield result, words
-
-
 def _distances(seen: Difference) -> Iterator[Guess]:
     """Give the distances of vectors in the place of their product."""
     expected = _product(seen)
     dots = times(expected.left.array, expected.right.turned) if expected else None
     if expected is None or dots is None or not expected.turned:
         return
-    ours, theirs = _lengths(expected)
-    squares = np.maximum(ours**2 + theirs.swapaxes(-2, -1) ** 2 - 2 * dots, 0.0)
+    ours, theirs = ((factor.array**2).sum(-1) for factor in (expected.left, expected.right))
+    squares = np.maximum(ours[..., :, None] + theirs[..., None, :] - 2 * dots, 0.0)
     for words, array in (("squared distance", squares), ("distance", np.sqrt(squares))):
         yield array, "", words
         yield -array, "minus ", words
@@ -310,43 +315,6 @@ def _number_by_number(seen: Difference) -> Iterator[Guess]:
     if expected and expected.left.array.shape == expected.right.array.shape:
         array = expected.left.array * expected.right.array
         yield (array * (seen.factor_of(array) or 1.0),)
-
-
-def _two_slips(seen: Difference) -> Iterator[Guess]:
-    """Give products of the arguments, those with the fewest slips first."""
-    expected = _product(seen) if seen.same_shape else None
-    found = list(_products(expected)) if expected else []
-    for slips, array in sorted(found, key=lambda each: len(each[0])):
-        if 0 < len(slips) < 3:
-            yield array, " and ".join(slips)
-
-
-def _products(expected: MatrixProduct) -> Iterator[tuple[tuple[str, ...], np.ndarray]]:
-    left, right = expected.left, expected.right
-    for first, second in ((left, right), (right, left), (left, left), (right, right)):
-        other = "" if first is left else "the two have changed places"
-        other = f"{first.words} is multiplied with itself" if first is second else other
-        forms = (_forms(factor, expected) for factor in (first, second))
-        for (ours, one), (theirs, two) in product(*forms):
-            array = expected.of(one, two)
-            if array is not None:
-                yield tuple(filter(None, (other, ours, theirs))), array
-
-
-def _forms(factor: Factor, expected: MatrixProduct) -> Iterator[tuple[str, np.ndarray]]:
-    """Give an argument as it is, and as it may have become before the product."""
-    array = factor.array
-    yield "", array
-    yield f"the last two axes of {factor.words} have changed places", factor.turned
-    if expected.turned:
-        *front, rows, columns = array.shape
-        reshaped = array.reshape(*front, columns, rows).swapaxes(-2, -1)
-        yield f"{factor.words} is reshaped where axes have to change places", reshaped
-    if (array >= 0).all() and np.allclose(array.sum(axis=-1), 1):
-        shares = shares_of(array)
-        again = f"{factor.words} goes through a softmax once more"
-        yield again, shares
-        yield f"{again}, and its last two axes change places", shares.swapaxes(-2, -1)
 
 
 # Shares that are made from the scores in another way than by a softmax.
@@ -401,7 +369,6 @@ def bounded(seen: Difference) -> Iterator[Claim]:
 
 _LAYERS = "What does a layer do with its weight and its bias when it is called?"
 _ARRAYS = "Which arrays does your product take, in which order, and along which axes?"
-_RIGHT = "{label} multiplies the right arguments, but "
 # Told with a factor only where nothing is known of what is expected.
 AS_IT_CAME = Hypothesis(
     "argument {0}",
@@ -427,36 +394,12 @@ ARGUMENTS: tuple[Hypothesis, ...] = (
         "What goes into that projection?",
     ),
     Hypothesis(
-        "turned over {0}",
-        partial(_changed, _turned_over),
-        f"{_RIGHT}the last two axes of {{0}} have changed places.",
-        "Which axes does the product pair up?",
-    ),
-    Hypothesis(
-        "{1} {0}",
-        partial(_changed, _summed),
-        f"{_RIGHT}uses {{1}} {{0}} along {{2}} for every entry there.",
-        "Which entries along {2} belong together?",
-    ),
-    Hypothesis(
-        "{1} {0}",
-        partial(_changed, _reordered),
-        f"{_RIGHT}{{0}} stands {{1}} along its {{2}}.",
-        "Which line changes their order there?",
-    ),
-    Hypothesis(
         "left out {0}",
         _left_out,
-        f"{_RIGHT}its sums leave out {{0}} of their {{1}} terms. Without {{2}}, the product gives "
-        "just these numbers. The sums run along {3}.",
+        "{label} multiplies the right arguments, but its sums leave out {0} of their {1} terms. "
+        "Without {2}, the product gives just these numbers. The sums run along {3}.",
         "Which line takes only a part of an axis?",
         scaled=None,
-    ),
-    Hypothesis(
-        "directions {0}",
-        _directions,
-        f"{_RIGHT}each vector of {{0}} is divided by its own length.",
-        "Lengths are expected to count here. Which line divides by the length of a vector?",
     ),
     Hypothesis(
         "distances",
@@ -467,16 +410,10 @@ ARGUMENTS: tuple[Hypothesis, ...] = (
         "product is expected.",
     ),
     Hypothesis(
-        "largest only {1}",
-        partial(_changed, _largest_only),
-        "In each row of {0}, only the largest number {1}.",
-        "What becomes of the smaller numbers of a row?",
-    ),
-    Hypothesis(
         "slips {0}",
-        _two_slips,
-        "{label} is another product of the arguments: {0}.",
-        _ARRAYS,
+        _other_products,
+        "{label} {2} {0}.",
+        "{1}",
     ),
     Hypothesis(
         "{1} argument {0}",
@@ -485,14 +422,13 @@ ARGUMENTS: tuple[Hypothesis, ...] = (
         "Which line {2}? What should this code alone return?",
         scaled=None,
     ),
-)
-NO_EXPONENTIALS: tuple[Hypothesis, ...] = (
     Hypothesis(
         "no exponential",
         _other_functions,
         "Each row sums to 1, but without an exponential. What is divided by the sum of the row is "
         "{0}.",
         "What makes every number positive, and grows with the score?",
+        scaled=None,
     ),
     Hypothesis(
         "sigmoid",
@@ -500,17 +436,6 @@ NO_EXPONENTIALS: tuple[Hypothesis, ...] = (
         "Each number is that of a sigmoid: it lies between 0 and 1, but follows from its own score "
         "alone. So the rows do not sum to 1.",
         "Shares are parts of a whole. Which numbers of a row does a share depend on?",
+        scaled=None,
     ),
 )
-
-
-def about_arguments(seen: Difference) -> Iterator[Claim]:
-    """Claim how the result follows from what went in."""
-    for hypothesis in (AS_IT_CAME, *ARGUMENTS):
-        yield from hypothesis(seen)
-
-
-def multiples_of_arguments(seen: Difference) -> Iterator[Claim]:
-    """Claim what the result is a multiple of, among what follows from what went in."""
-    for hypothesis in ARGUMENTS:
-        yield from hypothesis.times_a_number(seen)

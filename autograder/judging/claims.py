@@ -14,12 +14,10 @@ from itertools import combinations
 import numpy as np
 
 from autograder.judging.argument_hypotheses import (
+    ARGUMENTS,
     AS_IT_CAME,
-    NO_EXPONENTIALS,
-    about_arguments,
     bounded,
     given_scores,
-    multiples_of_arguments,
 )
 from autograder.judging.compare import (
     FLOOR,
@@ -122,8 +120,11 @@ def _lower_words(part: np.ndarray, whole: np.ndarray, form: ResultSpec) -> str:
 
 def _described(seen: Difference) -> list[Claim]:
     """Return all that is true of one array, also of what it is a multiple of."""
-    found, others = list(about_arguments(seen)), [*_about_scores(seen), *_of_one(seen)]
-    multiples = [] if found else list(multiples_of_arguments(seen))
+    found = [claim for each in (AS_IT_CAME, *ARGUMENTS) for claim in each(seen)]
+    others = [*_about_scores(seen), *_of_one(seen)]
+    multiples = (
+        [] if found else [claim for each in ARGUMENTS for claim in each.times_a_number(seen)]
+    )
     others.sort(key=lambda claim: claim.weak)
     if multiples and seen.factor_of(seen.expected) is None:
         return [*multiples, *others]
@@ -431,8 +432,6 @@ def _about_scores(seen: Difference) -> Iterator[Claim]:
     if not seen.shares or not seen.same_shape:
         return
     scores = given_scores(seen)
-    for hypothesis in NO_EXPONENTIALS:
-        yield from hypothesis(seen)
     if scores is not None:
         yield from _lost_rows(seen, scores)
     yield from bounded(seen)

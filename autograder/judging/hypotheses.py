@@ -666,7 +666,7 @@ def _row_by_row(seen: Difference) -> Iterator[Guess]:
         off = np.median(actual - expected, axis=axis, keepdims=True)
         if np.ptp(off) >= 1e-3:
             where, words = _row_words(seen, axis, off, "off by")
-            question = f"What is added, or taken away, along {where}?"
+            question = "What is added to these numbers, or taken away?"
             yield expected + off, "row offset", where, words, question
 
 
