@@ -16,6 +16,13 @@ from autograder.errors import KitError
 from autograder.model.exercise import MANIFEST
 from autograder.verification.jury import Fate, JudgedMutant, Jury, definitions
 from autograder.verification.mutant import Mutant, mutants_of, spread
+from autograder.verification.mutant_rules import (
+    BODIES,
+    EXPRESSIONS,
+    NAMES,
+    STATEMENTS,
+    rules_of,
+)
 from autograder.verification.mutated_step import Subject
 from autograder.verification.mutation_proof import (
     FILE,
@@ -29,6 +36,7 @@ from autograder.verification.mutation_proof import (
 )
 from autograder.verification.observation import Observation, deviation
 from autograder.verification.probing import fitting_sizes
+from autograder.verification.rewriting import Found, filled, matches, words_of
 from autograder.verification.run import mutant_table
 from autograder.verification.sandbox_proof import mutant_gaps
 from autograder.verification.trial import read_trial, recorded_examples
@@ -110,6 +118,36 @@ def test_changes_are_made_where_the_reference_has_such_a_value(
         ("another call", "exponentials = np.exp2(shifted)"),
     ):
         assert (kind, new) in made
+
+
+def fitting(pattern: str, code: str) -> list[Found]:
+    """The ways in which a pattern of an expression fits."""
+    wanted, node = (ast.parse(text, mode="eval").body for text in (pattern, code))
+    return list(matches(wanted, node, {}))
+
+
+def test_a_word_with_a_star_is_any_number_of_arguments() -> None:
+    found = fitting("F(*P, A, *Q)", "where(mask, scores, low)")
+    assert [ast.unparse(each["A"]) for each in found] == ["mask", "scores", "low"]
+    assert [len(each["P"]) for each in found] == [0, 1, 2]
+    texts = [ast.unparse(filled("F(A, *P, *Q)", each)[0]) for each in found]
+    assert texts[2] == "where(low, mask, scores)"
+
+
+def test_a_word_that_comes_twice_is_the_same_code() -> None:
+    assert fitting("A @ A", "x @ x") and not fitting("A @ A", "x @ y")
+
+
+def test_the_name_of_an_attribute_can_be_a_word_and_gets_a_new_ending() -> None:
+    (found,) = fitting("O.NAME", "self.heads")
+    assert ast.unparse(filled("O.NAME_ = 3", found)[0]) == "self.heads_ = 3"
+
+
+def test_every_rule_can_be_read_and_its_words_are_known() -> None:
+    for rule in rules_of(EXPRESSIONS) + rules_of(STATEMENTS, "BEFORE\n") + rules_of(BODIES):
+        known = set().union(*(words_of(ast.unparse(each)) for each in rule.pattern))
+        unknown = set().union(*map(words_of, rule.results)) - known - {*NAMES, "X", "NOTHING"}
+        assert not unknown, rule
 
 
 def test_mutants_come_in_the_same_order_each_time_and_differ_from_the_step(
