@@ -31,7 +31,7 @@ from autograder.language_model.mistake_costs import (
 from autograder.language_model.writing import measured_loss, written
 from autograder.model.exercise import MISTAKE_COSTS, read_exercise
 from autograder.model.files import write_whole
-from autograder.verification.trial import Trial, read_trial
+from autograder.verification.harness import Harness, read_harness
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "solutions" / "numpy_single_head"  # whose class is the model's attention
@@ -45,19 +45,22 @@ def measured_costs(folder: Path, others: Sequence[CharacterModel] = ()) -> Measu
 
     The spread is over this model and the `others`.
     """
-    trial = read_trial(folder)
-    layer, models = trial.reference.exercise.speaker, (read_model(), *others)
-    right = [_loss(getattr(trial.module, layer), model) for model in models]
+    harness = read_harness(folder)
+    layer, models = harness.reference.exercise.speaker, (read_model(), *others)
+    right = [_loss(getattr(harness.module, layer), model) for model in models]
     pairs = list(zip(models, right))
-    found = tuple(_cost(trial, known, layer, pairs) for known in trial.reference.misconceptions)
+    found = tuple(_cost(harness, known, layer, pairs) for known in harness.reference.misconceptions)
     return MeasuredCosts(round(right[0], 3), _spread(right), len(models), found)
 
 
 def _cost(
-    trial: Trial, known: Misconception, layer: str, models: Sequence[tuple[CharacterModel, float]]
+    harness: Harness,
+    known: Misconception,
+    layer: str,
+    models: Sequence[tuple[CharacterModel, float]],
 ) -> MistakeCost:
-    with trial.replaced({known.step: known.wrong}) as module, np.errstate(all="ignore"):
-        shown_by = _shown_by(trial, known.step)
+    with harness.replaced({known.step: known.wrong}) as module, np.errstate(all="ignore"):
+        shown_by = _shown_by(harness, known.step)
         heard = [_hear(getattr(module, layer), model) for model, _ in models]
     losses = [each.loss for each in heard]
     finite = [loss for loss in losses if loss is not None]
@@ -104,9 +107,9 @@ def _spread(losses: Sequence[float]) -> tuple[float, float]:
     return round(min(losses), 3), round(max(losses), 3)
 
 
-def _shown_by(trial: Trial, step: str) -> str:
+def _shown_by(harness: Harness, step: str) -> str:
     """Return the title of the first check of a step that finds something wrong."""
-    seen = trial.run_step(step)
+    seen = harness.run_step(step)
     return next((title_of(check) for check, result in seen.items() if result.finding), "")
 
 

@@ -33,7 +33,7 @@ from autograder.training_tasks.training_words import (
     number_range,
     read_trainings,
 )
-from autograder.verification.trial import Trial, read_trial
+from autograder.verification.harness import Harness, read_harness
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = ROOT / "solutions"
@@ -49,12 +49,12 @@ def measured_trainings(folder: Path, steps: int | None = None) -> MeasuredTraini
     A mistake is trained with once; where that is noticed and no error ends it, with more seeds.
     steps: those of each task, if not given.
     """
-    trial = read_trial(folder)
-    trainings = trial.reference.exercise.trainings
-    right = tuple(_outcome(trial.module, each, range(SEEDS), steps) for each in trainings)
+    harness = read_harness(folder)
+    trainings = harness.reference.exercise.trainings
+    right = tuple(_outcome(harness.module, each, range(SEEDS), steps) for each in trainings)
     measured = MeasuredTrainings(right, ())
-    for known in trial.reference.misconceptions:
-        found = _trained_mistake(trial, known, measured, steps)
+    for known in harness.reference.misconceptions:
+        found = _trained_mistake(harness, known, measured, steps)
         measured = replace(measured, mistakes=(*measured.mistakes, found))
     return measured
 
@@ -69,12 +69,12 @@ def _learned(
 
 
 def _trained_mistake(
-    trial: Trial,
+    harness: Harness,
     known: Misconception,
     measured: MeasuredTrainings,
     steps: int | None,
 ) -> TrainedMistake:
-    trainings = _learned(measured, trial.reference.exercise.trainings)
+    trainings = _learned(measured, harness.reference.exercise.trainings)
     layers = [each.layer for each in trainings]
     concerned = [
         each
@@ -82,8 +82,8 @@ def _trained_mistake(
         # A wrong layer concerns the tasks that are learned through it, a wrong step all of them.
         if known.step not in layers or each.layer == known.step
     ]
-    with trial.replaced({known.step: known.wrong}) as module:
-        seen = trial.run_step(known.step)
+    with harness.replaced({known.step: known.wrong}) as module:
+        seen = harness.run_step(known.step)
         shown_by = next((title_of(check) for check, result in seen.items() if result.finding), "")
         outcomes = []
         for training in concerned:
