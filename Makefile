@@ -11,7 +11,7 @@ ALL_MINUTES := 40
 BROWSER := $(VENV)/.browser
 PYODIDE := $(VENV)/.pyodide/.complete
 
-.PHONY: learn demo site test test-all test-attacks test-costs coverage test-browser test-wasm test-postgres pictures check check-code check-proof mutants layers build bench costs clean
+.PHONY: learn demo site test test-all test-attacks test-costs coverage test-browser test-wasm test-postgres pictures check check-code check-proof mutants layers build bench costs training-costs clean
 
 # Tests start hundreds of processes, and each would compile the kit anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -141,7 +141,13 @@ costs: $(READY)
 	for seed in $(SEEDS); do \
 	  $(BIN)/python -m demo.train_character_model "$(TEXT)" $(TRAININGS)/$$seed.npz --seed $$seed || exit 1; \
 	done
-	$(BIN)/attn costs --document docs/mistake-costs.md $(SEEDS:%=--weights $(TRAININGS)/%.npz)
+	PYTHONPATH=tests $(BIN)/python tests/support/cost_measurement.py $(SEEDS:%=$(TRAININGS)/%.npz)
+	$(BIN)/attn build
+
+# What mistakes do to the trainings of `attn play`: half an hour for each exercise, on one core.
+# EXERCISE=vit_multi_head measures only that one.
+training-costs: $(READY)
+	PYTHONPATH=tests $(BIN)/python tests/support/training_measurement.py $(EXERCISE)
 	$(BIN)/attn build
 
 build: $(READY)

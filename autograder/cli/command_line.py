@@ -47,4 +47,4 @@ attn.add_for(
         *(export, result, gradescope, site),
     ),
 )
-attn.add_for("authors", (author.build, author.verify, author.costs, author.training_costs))
+attn.add_for("authors", (author.build, author.verify))

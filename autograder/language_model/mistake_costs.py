@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Collection, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.model.exercise import MISTAKE_COSTS
@@ -71,16 +70,6 @@ class MeasuredCosts:
 def is_heard(loss: float | None, right: float) -> bool:
     """Whether a loss is another than the `right` one of the same model, or there is none."""
     return loss is None or abs(loss - right) > HEARD
-
-
-def finite_loss(nats: float) -> float | None:
-    """Return a loss for the file, None when it is not finite."""
-    return round(nats, 3) if math.isfinite(nats) else None
-
-
-def written_costs(costs: MeasuredCosts) -> str:
-    """Return the text of the file."""
-    return json.dumps(asdict(costs), indent=1, ensure_ascii=False) + "\n"
 
 
 def read_costs(folder: Path) -> MeasuredCosts | None:

@@ -88,7 +88,7 @@ def did_you_mean(typed: str, names: Iterable[str]) -> str:
 
 FORMAT_VERSION = 1
 # The files of an exercise that more than one part of the kit reads.
-# What mistakes cost a model, made by `attn costs` or `attn training-costs`.
+# What mistakes cost a model, made by `make costs` or `make training-costs`.
 MISTAKE_COSTS = "mistake_costs.json"
 MANIFEST = "exercise.toml"
 SOLUTION = "solution.py"

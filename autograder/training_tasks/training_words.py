@@ -205,11 +205,6 @@ def _median(losses: Iterable[float | None]) -> float:
     return median(each for each in losses if each is not None)
 
 
-def written_trainings(measured: MeasuredTrainings) -> str:
-    """Return the text of the file."""
-    return json.dumps(asdict(measured), indent=1, ensure_ascii=False) + "\n"
-
-
 def read_trainings(folder: Path) -> MeasuredTrainings | None:
     """Return what was measured of the exercise in `folder`; None when it has no such file."""
     try:

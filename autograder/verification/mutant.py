@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import ast
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
-from autograder.verification.code_changes import call_changes, function_changes, statement_changes
-from autograder.verification.mutated_step import (
-    Change,
-    Subject,
-    is_read,
-    node_at,
-    number_in,
-    places,
-    with_node,
-)
-from autograder.verification.value_changes import array_changes, number_changes, operator_changes
+from autograder.verification.mutant_rules import changes
+from autograder.verification.mutated_step import Subject
 
 _LONGEST = 160
 
@@ -68,14 +59,13 @@ def mutants_of(subject: Subject) -> tuple[Mutant, ...]:
     """Return all mutants of a step that compile and differ in text, by the walk of its tree."""
     original = ast.unparse(subject.tree)
     seen, found = {original}, []
-    for change in _changes(subject):
-        tree = ast.fix_missing_locations(with_node(subject.tree, change.place, change.new))
+    for kind, tree in changes(subject):
         text = ast.unparse(tree)
         if text in seen or not _compiles(text):
             continue
         seen.add(text)
         old, new = changed_lines(original, text)
-        found.append(Mutant(subject.tree.name, change.kind, old, new, text))
+        found.append(Mutant(subject.tree.name, kind, old, new, text))
     return tuple(found)
 
 
@@ -102,21 +92,6 @@ def changed_lines(old: str, new: str) -> tuple[str, str]:
 
 def _joined(lines: list[str]) -> str:
     return "; ".join(lines).replace(":; ", ": ")
-
-
-def _changes(subject: Subject) -> Iterator[Change]:
-    for place, node in places(subject.tree):
-        yield from function_changes(subject, place, node)
-        yield from statement_changes(subject, place, node)
-        if not isinstance(node, ast.expr) or not is_read(place, node):
-            continue
-        parent = node_at(subject.tree, place[:-1])
-        if isinstance(parent, ast.Expr) or number_in(parent) is not None:
-            continue  # a docstring, or the number behind a minus sign
-        yield from operator_changes(subject, place, node)
-        yield from call_changes(subject, place, node)
-        yield from number_changes(subject, place, node)
-        yield from array_changes(subject, place, node)
 
 
 def spread(mutants: Sequence[Mutant], per_kind: int) -> tuple[Mutant, ...]:

@@ -12,11 +12,17 @@ from pathlib import Path
 
 from autograder.checks.marks import step_of
 from autograder.errors import KitError
-from autograder.verification.jury import Fate, JudgedMutant, Jury, definitions, name_of
+from autograder.verification.harness import Harness, read_harness, recorded_examples
 from autograder.verification.mutant import Mutant, changed_lines, mutants_of, spread
+from autograder.verification.mutant_judge import (
+    Fate,
+    JudgedMutant,
+    MutantJudge,
+    definitions,
+    name_of,
+)
 from autograder.verification.mutated_step import Subject, Tree
 from autograder.verification.sandbox_proof import mutant_gaps
-from autograder.verification.trial import Trial, read_trial, recorded_examples
 
 # Survivors that the author declares with a reason, in `survivors.toml` beside the solution.
 
@@ -245,16 +251,16 @@ def prove_by_mutants(folder: Path, every: bool) -> ProvedByMutants:
     the files of the exercise do not fit together, or the sandbox does not meet the demands.
     """
     begun = time.monotonic()
-    trial = read_trial(folder)
+    harness = read_harness(folder)
     declared = read_declared(folder)
     examples = recorded_examples(folder)
     made: list[Mutant] = []
     judged: list[JudgedMutant] = []
-    for step in trial.reference.exercise.steps:
-        jury = Jury(trial, step.name, examples)
-        all_of_step, chosen = _chosen(jury, trial, step.name, every)
+    for step in harness.reference.exercise.steps:
+        judge = MutantJudge(harness, step.name, examples)
+        all_of_step, chosen = _chosen(judge, harness, step.name, every)
         made += all_of_step
-        judged += filter(None, (jury.judge(mutant, naming=every) for mutant in chosen))
+        judged += filter(None, (judge.judged(mutant, naming=every) for mutant in chosen))
     survivors = undeclared(judged, declared)
     figures = figures_of(judged, survivors, naming=every)
     gaps = [f"no check sees this mutant: {each.sentence}" for each in survivors]
@@ -263,10 +269,10 @@ def prove_by_mutants(folder: Path, every: bool) -> ProvedByMutants:
         for entry in stale(declared, judged, made)
     ]
     gaps += [*_refused(judged), *_public(figures)]
-    gaps += mutant_gaps(trial, judged, IN_SANDBOX) if every else ()
-    checks = [(step_of(check) or "", name_of(check)) for check in trial.checks if step_of(check)]
+    gaps += mutant_gaps(harness, judged, IN_SANDBOX) if every else ()
+    checks = [(step_of(check) or "", name_of(check)) for check in harness.checks if step_of(check)]
     return ProvedByMutants(
-        trial.reference.exercise.name,
+        harness.reference.exercise.name,
         figures,
         kills_of(checks, judged),
         tuple(gaps),
@@ -275,14 +281,14 @@ def prove_by_mutants(folder: Path, every: bool) -> ProvedByMutants:
 
 
 def _chosen(
-    jury: Jury, trial: Trial, step: str, every: bool
+    judge: MutantJudge, harness: Harness, step: str, every: bool
 ) -> tuple[tuple[Mutant, ...], tuple[Mutant, ...]]:
     """Return all mutants of a step, and those that are judged."""
-    subject = jury.subject(definitions(trial)[step])
+    subject = judge.subject(definitions(harness)[step])
     made = mutants_of(subject)
     if not every:
         return made, spread(made, QUICK)
-    return made, (*made, *sampled_pairs(subject, made, PAIRS, jury.subject))
+    return made, (*made, *sampled_pairs(subject, made, PAIRS, judge.subject))
 
 
 def _refused(judged: list[JudgedMutant]) -> Iterator[str]:

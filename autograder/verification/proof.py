@@ -28,21 +28,21 @@ from autograder.ladder.rungs import FILE, GAP, Rungs, read_rungs
 from autograder.model.exercise import Exercise, Step
 from autograder.model.request import Reply, Request
 from autograder.submission.reading import read_submission
-from autograder.verification.matrix import (
+from autograder.verification.harness import Harness, read_harness, recorded_examples
+from autograder.verification.kill_matrix import (
     class_naming_gaps,
     kill_matrix,
     matrix_text,
     on_many_inputs,
 )
 from autograder.verification.sandbox_proof import mistake_gaps, right_answer_gaps
-from autograder.verification.trial import Trial, read_trial, recorded_examples
+from autograder.verification.text_rules import compose_texts, word_gaps
 from autograder.verification.variants import (
     LEAST_VARIANTS,
     read_variants,
     refusals,
     refused_at_home,
 )
-from autograder.verification.wording import compose_texts, word_gaps
 
 # The similar code of the third hints does what it says: it is run, as Python's `doctest` does.
 
@@ -112,9 +112,9 @@ def closed_gaps(exercise: Exercise) -> tuple[str, ...]:
 # What an exercise lacks, and what its checks hand over, that no finding would ever tell.
 
 
-def missing_gaps(trial: Trial) -> tuple[str, ...]:
+def missing_gaps(harness: Harness) -> tuple[str, ...]:
     """Return a sentence for each part that is missing: the check of the steps end to end."""
-    if any(check.get_closest_marker("chain_of_steps") for check in trial.checks):
+    if any(check.get_closest_marker("chain_of_steps") for check in harness.checks):
         return ()
     return (
         "no check runs the steps end to end: write one with the fixture `chain`, and mark it "
@@ -122,7 +122,7 @@ def missing_gaps(trial: Trial) -> tuple[str, ...]:
     )
 
 
-def crossing_gaps(trial: Trial) -> tuple[str, ...]:
+def crossing_gaps(harness: Harness) -> tuple[str, ...]:
     """Return a sentence for each check that hands over what does not reach a student's code.
 
     Or that hands a class more than the reference would answer for in the place of a wrong step.
@@ -130,12 +130,12 @@ def crossing_gaps(trial: Trial) -> tuple[str, ...]:
     Raises `KitError` when a check cannot be run.
     """
     found: list[str] = []
-    for check in trial.checks:
+    for check in harness.checks:
         # A standing check hands over what these do, and is no author's to mend.
         own = not check.name.startswith(STANDING)
-        watched = _Handing(trial.reference, check.name, own)
+        watched = _Handing(harness.reference, check.name, own)
         if step_of(check):
-            trial.run(check, naming=False, respondent=watched)
+            harness.run(check, naming=False, respondent=watched)
         found += watched.lost
     return tuple(dict.fromkeys(found))
 
@@ -171,12 +171,12 @@ class _Handing:
 # right lines.
 
 
-def rung_gaps(trial: Trial) -> tuple[str, ...]:
+def rung_gaps(harness: Harness) -> tuple[str, ...]:
     """Return a sentence for each line that is not what it is shown as; none without the file.
 
     Raises `KitError` when the file cannot be read.
     """
-    exercise = trial.reference.exercise
+    exercise = harness.reference.exercise
     file = exercise.folder / FILE
     if not file.is_file():
         return ()  # `attn build --check` says so
@@ -185,43 +185,43 @@ def rung_gaps(trial: Trial) -> tuple[str, ...]:
         gap
         for rungs in read_rungs(file).values()
         if rungs.step in steps
-        for gap in (*_line_gaps(trial, rungs), *_filling_gaps(trial, rungs))
+        for gap in (*_line_gaps(harness, rungs), *_filling_gaps(harness, rungs))
     )
 
 
-def _line_gaps(trial: Trial, rungs: Rungs) -> Iterator[str]:
-    refused = _refusing(trial, rungs.step, rungs.code(rungs.true))
+def _line_gaps(harness: Harness, rungs: Rungs) -> Iterator[str]:
+    refused = _refusing(harness, rungs.step, rungs.code(rungs.true))
     if refused:
         yield (
             f"the lines of {rungs.step} in {FILE}, in the right order, are refused by {refused}: "
             "run `attn build`"
         )
     for line in rungs.wrong:
-        if not _refusing(trial, rungs.step, rungs.code(rungs.with_wrong(line))):
+        if not _refusing(harness, rungs.step, rungs.code(rungs.with_wrong(line))):
             yield (
                 f"the line `{line.text.strip()}` is offered as a wrong one for {rungs.step}, and "
                 "no check refuses it: run `attn build`, or write a check that does"
             )
 
 
-def _filling_gaps(trial: Trial, rungs: Rungs) -> Iterator[str]:
+def _filling_gaps(harness: Harness, rungs: Rungs) -> Iterator[str]:
     if rungs.gap is None:
         return
     filled = rungs.code(rungs.with_gap()).replace(GAP, f"({rungs.filling})")
-    refused = _refusing(trial, rungs.step, filled)
+    refused = _refusing(harness, rungs.step, filled)
     if refused:
         yield f"the gap of {rungs.step}, filled with `{rungs.filling}`, is refused by {refused}"
 
 
-def _refusing(trial: Trial, step: str, code: str) -> str:
+def _refusing(harness: Harness, step: str, code: str) -> str:
     """Return the name of the first check that refuses this code of a step, "" if none does."""
-    exercise = trial.reference.exercise
+    exercise = harness.reference.exercise
     try:
         with quiet_run(exercise.library, exercise.limits.seconds_per_submission):
-            made = defined(vars(trial.module), step, code)[step]
-            with trial.replaced({step: made}):
-                for check in trial.checks_of(step):
-                    if trial.run(check, naming=False).finding:
+            made = defined(vars(harness.module), step, code)[step]
+            with harness.replaced({step: made}):
+                for check in harness.checks_of(step):
+                    if harness.run(check, naming=False).finding:
                         return str(check.name)
     except StillRunning:
         return "the time limit"
@@ -266,19 +266,19 @@ def prove_caught(folder: Path, seeds: Sequence[int]) -> Caught:
     """
     begun = time.monotonic()
     heard: set[str] = set()
-    trial = read_trial(folder, heard.add)
-    exercise = trial.reference.exercise
-    compose_texts(trial)
-    matrix = kill_matrix(trial)
-    own_gaps = (*matrix.gaps(), *class_naming_gaps(trial))
-    many = on_many_inputs(trial, seeds)
+    harness = read_harness(folder, heard.add)
+    exercise = harness.reference.exercise
+    compose_texts(harness)
+    matrix = kill_matrix(harness)
+    own_gaps = (*matrix.gaps(), *class_naming_gaps(harness))
+    many = on_many_inputs(harness, seeds)
     gaps = (
         *own_gaps,
         *many.gaps,
-        *word_gaps(trial, heard),
+        *word_gaps(harness, heard),
         *closed_gaps(exercise),
-        *mistake_gaps(trial),
-        *rung_gaps(trial),
+        *mistake_gaps(harness),
+        *rung_gaps(harness),
         *similar_code_gaps(exercise),
     )
     return Caught(
@@ -296,12 +296,12 @@ def prove_caught(folder: Path, seeds: Sequence[int]) -> Caught:
 def prove_accepted(folder: Path, seeds: int) -> Accepted:
     """Prove that no correct variant is refused, on any of `seeds` seeds or by a worked example."""
     begun = time.monotonic()
-    trial = read_trial(folder)
-    variants = read_variants(trial)
+    harness = read_harness(folder)
+    variants = read_variants(harness)
     few = f"there are only {len(variants)} correct variants: write {LEAST_VARIANTS} in variants.py"
-    gaps = ((few,) if len(variants) < LEAST_VARIANTS else ()) + refusals(trial, variants, seeds)
-    gaps += refused_at_home(trial, variants, recorded_examples(folder))
-    gaps += missing_gaps(trial) + crossing_gaps(trial)
-    gaps += right_answer_gaps(trial.reference.exercise, variants)
-    name = trial.reference.exercise.name
+    gaps = ((few,) if len(variants) < LEAST_VARIANTS else ()) + refusals(harness, variants, seeds)
+    gaps += refused_at_home(harness, variants, recorded_examples(folder))
+    gaps += missing_gaps(harness) + crossing_gaps(harness)
+    gaps += right_answer_gaps(harness.reference.exercise, variants)
+    name = harness.reference.exercise.name
     return Accepted(name, len(variants), seeds, gaps, time.monotonic() - begun)

@@ -27,7 +27,7 @@ from autograder.grading.watched_process import Bounds, one_by_one, usable_cores
 from autograder.model.exercise import shared_folders
 from autograder.model.files import write_whole
 from autograder.model.symbols import WRONG
-from autograder.verification.matrix import kills_text, seeds_for_mistakes
+from autograder.verification.kill_matrix import kills_text, seeds_for_mistakes
 from autograder.verification.mutation_proof import (
     QUICK,
     Kills,

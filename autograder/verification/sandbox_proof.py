@@ -21,8 +21,8 @@ from autograder.model.exercise import SOLUTION, Exercise, shared_folders
 from autograder.model.verdict import Finding, Outcome, StepVerdict, Verdict
 from autograder.submission.cells import find_definitions
 from autograder.submission.reading import Submission, read_submission
-from autograder.verification.jury import Fate, JudgedMutant
-from autograder.verification.trial import Trial
+from autograder.verification.harness import Harness
+from autograder.verification.mutant_judge import Fate, JudgedMutant
 from autograder.verification.variants import VARIANTS, Variant
 
 SEED = 12  # of the sample of mutants
@@ -62,28 +62,28 @@ def right_answer_gaps(exercise: Exercise, variants: Iterable[Variant]) -> tuple[
     return tuple(gap for verdict in _graded(exercise, files) for gap in _refusals(verdict))
 
 
-def mistake_gaps(trial: Trial) -> tuple[str, ...]:
+def mistake_gaps(harness: Harness) -> tuple[str, ...]:
     """Grade every known mistake as a hand-in; return a sentence for each step lost otherwise.
 
     Raises `KitError` when the sandbox does not meet the demands.
     """
-    exercise, known = trial.reference.exercise, trial.reference.misconceptions
+    exercise, known = harness.reference.exercise, harness.reference.misconceptions
     texts = _texts(exercise, MISCONCEPTIONS)
     files = {each.name: _mistake_file(texts, each) for each in known}
     return tuple(
         gap
         for each, verdict in zip(known, _graded(exercise, files), strict=True)
-        for gap in _mistake_gaps(trial, each, verdict)
+        for gap in _mistake_gaps(harness, each, verdict)
     )
 
 
-def mutant_gaps(trial: Trial, judged: Sequence[JudgedMutant], count: int) -> tuple[str, ...]:
+def mutant_gaps(harness: Harness, judged: Sequence[JudgedMutant], count: int) -> tuple[str, ...]:
     """Grade `count` mutants, drawn from a fixed seed; return a sentence per disagreement.
 
     Just those that the judging in this process refuses lose their step, and no other. Raises
     `KitError` when the sandbox does not meet the demands.
     """
-    exercise = trial.reference.exercise
+    exercise = harness.reference.exercise
     text = (exercise.folder / SOLUTION).read_text(encoding="utf-8")
     sample = random.Random(SEED).sample(list(judged), min(count, len(judged)))
     files = {
@@ -93,7 +93,7 @@ def mutant_gaps(trial: Trial, judged: Sequence[JudgedMutant], count: int) -> tup
     return tuple(
         gap
         for each, verdict in zip(sample, _graded(exercise, files), strict=True)
-        for gap in _mutant_gaps(trial, each, verdict)
+        for gap in _mutant_gaps(harness, each, verdict)
     )
 
 
@@ -163,7 +163,7 @@ def _refusals(verdict: Verdict) -> Iterator[str]:
         yield f"in the sandbox, {verdict.student} fails the steps end to end: {_why(chain.finding)}"
 
 
-def _mistake_gaps(trial: Trial, known: Misconception, verdict: Verdict) -> Iterator[str]:
+def _mistake_gaps(harness: Harness, known: Misconception, verdict: Verdict) -> Iterator[str]:
     own = _of(verdict, known.step)
     who = f"in the sandbox, a hand-in with {known.name}"
     if verdict.infrastructure:
@@ -176,7 +176,7 @@ def _mistake_gaps(trial: Trial, known: Misconception, verdict: Verdict) -> Itera
         )
     elif own.finding is None or own.finding.misconception != known.name:
         yield f"{who} is told otherwise: it fails {_refusing(own)}"
-    for step in _lost_as_well(trial, known.step, verdict):
+    for step in _lost_as_well(harness, known.step, verdict):
         yield (
             f"{who} in {own.name} loses {step.name} as well: it fails {_refusing(step)} Let "
             f"{step.name} call {own.name} by its name, with small sizes and numbers, so that a "
@@ -184,20 +184,20 @@ def _mistake_gaps(trial: Trial, known: Misconception, verdict: Verdict) -> Itera
         )
 
 
-def _mutant_gaps(trial: Trial, judged: JudgedMutant, verdict: Verdict) -> Iterator[str]:
+def _mutant_gaps(harness: Harness, judged: JudgedMutant, verdict: Verdict) -> Iterator[str]:
     own = judged.mutant.step
     killed = judged.fate in (Fate.KILLED, Fate.REFUSED)
     if _is_lost(_of(verdict, own)) != killed:
         here, there = ("loses its points", "keeps them")[:: 1 if killed else -1]
         yield f"a mutant {here} in this process, but {there} in the sandbox: {judged.sentence}"
-    others = [step.name for step in _lost_as_well(trial, own, verdict)]
+    others = [step.name for step in _lost_as_well(harness, own, verdict)]
     if others:
         yield f"one mistake costs {', '.join(others)} as well: {judged.sentence}"
 
 
-def _lost_as_well(trial: Trial, own: str, verdict: Verdict) -> list[StepVerdict]:
+def _lost_as_well(harness: Harness, own: str, verdict: Verdict) -> list[StepVerdict]:
     """Return the other steps that a mistake costs, but for classes that build on its own."""
-    module = trial.reference.module
+    module = harness.reference.module
     base = getattr(module, own)
     return [
         step

@@ -17,8 +17,8 @@ from autograder.judging.asking import ask_examples
 from autograder.judging.examples import FILE, Example
 from autograder.judging.inprocess import InProcess
 from autograder.protocol import arrays
+from autograder.verification.harness import Harness
 from autograder.verification.probing import quiet
-from autograder.verification.trial import Trial
 
 VARIANTS = "variants.py"
 LEAST_VARIANTS = 10
@@ -35,12 +35,12 @@ class Variant:
     steps: dict[str, Any]
 
 
-def read_variants(trial: Trial) -> tuple[Variant, ...]:
+def read_variants(harness: Harness) -> tuple[Variant, ...]:
     """Read `variants.py`: every public class in it is a variant, and its members are steps.
 
     Raises `KitError` when it is missing, or when a variant holds something that is not a step.
     """
-    exercise = trial.reference.exercise
+    exercise = harness.reference.exercise
     path = exercise.folder.resolve() / VARIANTS
     module = load_module(path)
     names = {step.name for step in exercise.steps}
@@ -74,58 +74,58 @@ def _plain(step: Any) -> Any:
     return step.__func__ if isinstance(step, staticmethod) else step
 
 
-def refusals(trial: Trial, variants: Iterable[Variant], seeds: int) -> tuple[str, ...]:
+def refusals(harness: Harness, variants: Iterable[Variant], seeds: int) -> tuple[str, ...]:
     """Run every check over every variant on `seeds` seeds; return a sentence per refusal."""
     found = []
     for variant in variants:
-        with trial.replaced(variant.steps):
-            found += _refusals(trial, variant, seeds)
+        with harness.replaced(variant.steps):
+            found += _refusals(harness, variant, seeds)
     return tuple(found)
 
 
 def refused_at_home(
-    trial: Trial, variants: Iterable[Variant], examples: Sequence[Example]
+    harness: Harness, variants: Iterable[Variant], examples: Sequence[Example]
 ) -> tuple[str, ...]:
     """Ask the reference and every variant the worked examples; return a sentence per refusal."""
     found: list[str] = []
     for variant in (Variant("the reference", {}), *variants):
         who = variant.name if not variant.steps else f"the correct variant {variant.name}"
-        with trial.replaced(variant.steps):
+        with harness.replaced(variant.steps):
             found += (
                 f"at home, {who} is refused by the example of {check} of {step}: {words} "
                 f"Correct that check, so that what {FILE} holds of it is enough to judge by."
-                for step, check, words in _refused_examples(trial, variant, examples)
+                for step, check, words in _refused_examples(harness, variant, examples)
             )
     return tuple(found)
 
 
 def _refused_examples(
-    trial: Trial, variant: Variant, examples: Sequence[Example]
+    harness: Harness, variant: Variant, examples: Sequence[Example]
 ) -> Iterator[tuple[str, str, str]]:
-    exercise = trial.reference.exercise
+    exercise = harness.reference.exercise
     for step in exercise.steps:
-        if variant.steps and not _concerned(trial, variant, step.name):
+        if variant.steps and not _concerned(harness, variant, step.name):
             continue
         with quiet():
             arrays.seed(0)
-            asked = ask_examples(step, examples, InProcess(vars(trial.module), exercise.library))
+            asked = ask_examples(step, examples, InProcess(vars(harness.module), exercise.library))
         for each in asked.asked:
             if each.finding:
                 yield step.name, each.example.check, each.finding.message
 
 
-def _concerned(trial: Trial, variant: Variant, step: str | None) -> bool:
+def _concerned(harness: Harness, variant: Variant, step: str | None) -> bool:
     """Whether a check concerns a variant: it checks one of its steps, or the class."""
-    return step is not None and (step in variant.steps or step in trial.reference.layers)
+    return step is not None and (step in variant.steps or step in harness.reference.layers)
 
 
-def _refusals(trial: Trial, variant: Variant, seeds: int) -> list[str]:
+def _refusals(harness: Harness, variant: Variant, seeds: int) -> list[str]:
     found = []
-    for check in trial.checks:
-        if not _concerned(trial, variant, step_of(check)):
+    for check in harness.checks:
+        if not _concerned(harness, variant, step_of(check)):
             continue
         for seed in range(seeds):
-            seen = trial.run(check, seed=1_000_000 + seed, naming=False)
+            seen = harness.run(check, seed=1_000_000 + seed, naming=False)
             if seen.finding:
                 found.append(
                     f"the correct variant {variant.name} is refused by {check.name} with seed "

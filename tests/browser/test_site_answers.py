@@ -24,9 +24,9 @@ from playwright.sync_api import Browser, Page, Playwright, expect
 
 from autograder.model.exercise import read_exercise
 from autograder.site.script_pieces import ScriptPieces
-from autograder.verification.jury import Jury, definitions
+from autograder.verification.harness import Harness, read_harness
 from autograder.verification.mutant import mutants_of
-from autograder.verification.trial import Trial, read_trial
+from autograder.verification.mutant_judge import MutantJudge, definitions
 from browser.site_page import RIGHT, answer, made_site, write
 from browser.system_browsers import open_chromium, open_firefox
 from support.learner_workspace import NAME, ROOT, start, stub_file
@@ -78,8 +78,8 @@ def _candidates(step: str) -> Iterator[str]:
     """Give answers that are probably wrong: the same in every run."""
     known = [code_of(each) for each in known_mistakes(WRONG_TURNS) if each.step == step]
     yield from known[: (WRONG_TURNS + 1) // 2]
-    trial = _trial()
-    subject = Jury(trial, step, ()).subject(definitions(trial)[step])
+    harness = _trial()
+    subject = MutantJudge(harness, step, ()).subject(definitions(harness)[step])
     mutants = [each.text for each in mutants_of(subject) if each.kind != OF_CHANCE]
     random.Random(step).shuffle(mutants)
     yield from mutants
@@ -87,8 +87,8 @@ def _candidates(step: str) -> Iterator[str]:
 
 
 @cache
-def _trial() -> Trial:
-    return read_trial(ROOT / "solutions" / NAME)
+def _trial() -> Harness:
+    return read_harness(ROOT / "solutions" / NAME)
 
 
 def _native(workspace: Path, pieces: ScriptPieces, step: str, code: str) -> Document:

@@ -21,7 +21,7 @@ from autograder.model.verdict import Outcome, Verdict
 from autograder.protocol.wire import Value
 from autograder.sandbox import SandboxedStudent, Zygote, exchange
 from autograder.submission.reading import Submission
-from autograder.verification.trial import read_trial
+from autograder.verification.harness import read_harness
 from support.mixed_class import mixed_class
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,7 +44,7 @@ def graded(folder: Path, submissions: list[Submission]) -> dict[str, Verdict]:
 
 
 def checks_of(folder: Path) -> list[pytest.Item]:
-    return list(read_trial(folder).checks)
+    return list(read_harness(folder).checks)
 
 
 @pytest.mark.parametrize(

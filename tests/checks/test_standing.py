@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from autograder.judging.conditions import STANDING
-from autograder.verification.trial import Trial, read_trial
+from autograder.verification.harness import Harness, read_harness
 
 SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
 
@@ -552,15 +552,15 @@ CASES = [
 
 
 @cache
-def trial_of(exercise: str) -> Trial:
-    return read_trial(SOLUTIONS / exercise)
+def harness_of(exercise: str) -> Harness:
+    return read_harness(SOLUTIONS / exercise)
 
 
-def answer(trial: Trial, step: str, code: str) -> Any:
+def answer(harness: Harness, step: str, code: str) -> Any:
     """The step that the code makes; in it, `Reference` is the reference's own."""
     lines = code.strip("\n").splitlines()
     indent = len(lines[0]) - len(lines[0].lstrip())
-    space = {**vars(trial.module), "Reference": vars(trial.module)[step]}
+    space = {**vars(harness.module), "Reference": vars(harness.module)[step]}
     exec("\n".join(line[indent:] for line in lines), space)
     return space[step]
 
@@ -569,23 +569,23 @@ def answer(trial: Trial, step: str, code: str) -> Any:
 def test_what_only_a_standing_property_sees_is_told(
     exercise: str, step: str, code: str, words: str
 ) -> None:
-    trial = trial_of(exercise)
-    with trial.replaced({step: answer(trial, step, code)}):
-        seen = trial.run_step(step)
+    harness = harness_of(exercise)
+    with harness.replaced({step: answer(harness, step, code)}):
+        seen = harness.run_step(step)
     findings = [result.finding for result in seen.values() if result.finding]
     assert findings
     assert any(words in finding.message for finding in findings), findings[0].message
 
 
 def test_a_step_that_draws_for_nothing_and_sets_no_seed_is_right() -> None:
-    trial = trial_of("numpy_single_head")
+    harness = harness_of("numpy_single_head")
     code = """
     def softmax(scores):
         np.random.normal(size=3)
         return Reference(scores)
     """
-    with trial.replaced({"softmax": answer(trial, "softmax", code)}):
-        seen = trial.run_step("softmax")
+    with harness.replaced({"softmax": answer(harness, "softmax", code)}):
+        seen = harness.run_step("softmax")
     assert not any(result.finding for result in seen.values())
 
 
@@ -593,11 +593,11 @@ def test_a_step_that_draws_for_nothing_and_sets_no_seed_is_right() -> None:
     "exercise", [pytest.param(name, marks=SLOW.get(name, ())) for name in EXERCISES]
 )
 def test_the_same_step_built_on_the_reference_without_a_fault_passes(exercise: str) -> None:
-    trial = trial_of(exercise)
+    harness = harness_of(exercise)
     for step in {case[0] for case in EXERCISES[exercise].values()}:
-        kept = vars(trial.module)[step]
+        kept = vars(harness.module)[step]
         again = type(step, (kept,), {}) if isinstance(kept, type) else partial(kept)
-        with trial.replaced({step: again}):
-            seen = trial.run_step(step)
+        with harness.replaced({step: again}):
+            seen = harness.run_step(step)
         assert any(check.name.startswith(STANDING) for check in seen), step
         assert not any(result.finding for result in seen.values()), step

@@ -19,7 +19,7 @@ from autograder.grading.batch import grade_batch
 from autograder.model.exercise import read_exercise
 from autograder.model.verdict import Outcome, Verdict
 from autograder.submission.reading import Submission, read_submission
-from autograder.verification.trial import read_trial
+from autograder.verification.harness import read_harness
 from checks.counted_forks import counted_forks
 from demo.sample_class import SampleStudent, hand_in, read_sample_class
 
@@ -250,11 +250,11 @@ def test_a_student_of_the_numpy_exercise_needs_no_torch(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", [pytest.param(each, marks=SLOW) for each in TORCH])
 def test_rounding_in_half_precision_stays_far_below_the_tolerance(name: str) -> None:
     """Once in 1,500 draws, a right layer was refused; so the tolerance is judged by its margin."""
-    trial = read_trial(ROOT / "solutions" / name)
-    checks = [check for check in trial.checks if "test_layer_in_" in check.name]
+    harness = read_harness(ROOT / "solutions" / name)
+    checks = [check for check in harness.checks if "test_layer_in_" in check.name]
     assert checks
     for seed in range(300):
-        drawn = trial.drawn_from(seed)
+        drawn = harness.drawn_from(seed)
         for check in checks:
             assert drawn.run(check).margin < 0.5, (check.name, seed)
 

@@ -25,7 +25,7 @@ from autograder.ladder.rungs import FILE as RUNGS
 from autograder.model.exercise import MISTAKE_COSTS, read_exercise
 from autograder.releasing.release import Source, refuse_secrets, refuse_wheel
 from autograder.sandbox import Zygote
-from autograder.verification.trial import read_trial
+from autograder.verification.harness import read_harness
 from autograder.verification.variants import read_variants
 from support.broken.case import NAME, ROOT, Work
 from support.copied_exercise import copy_exercise
@@ -247,7 +247,7 @@ def test_every_shared_way_to_write_a_step_is_part_of_a_variant() -> None:
     taken = [
         step.__qualname__
         for name in EXERCISES
-        for variant in read_variants(read_trial(SOLUTIONS / name))
+        for variant in read_variants(read_harness(SOLUTIONS / name))
         for step in variant.steps.values()
         if step.__module__ == "_attention_variants"
     ]

@@ -17,7 +17,7 @@ from autograder.judging.compare import ResultSpec
 from autograder.judging.diagnosis import diagnose
 from autograder.model.request import Request, Returned
 from autograder.protocol.wire import Value
-from autograder.verification.wording import StudentText, reading_gaps
+from autograder.verification.text_rules import StudentText, reading_gaps
 
 VECTORS = ResultSpec(("result",), ("B S D",))
 SCORES = ResultSpec(("result",), ("B S S",))

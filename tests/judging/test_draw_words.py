@@ -11,7 +11,7 @@ from autograder.judging.compare import ResultSpec
 from autograder.judging.distribution import Distributed, judge_distribution
 from autograder.model.request import Returned
 from autograder.model.verdict import Finding
-from autograder.verification.wording import StudentText, reading_gaps
+from autograder.verification.text_rules import StudentText, reading_gaps
 
 FORM = ResultSpec(("queries", "keys"), ("D D", "D D"))
 SHAPE = (64, 64)

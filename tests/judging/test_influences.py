@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder.verification.trial import read_trial
+from autograder.verification.harness import read_harness
 
 NUMPY = Path(__file__).resolve().parents[2] / "solutions" / "numpy_single_head"
-TRIAL = read_trial(NUMPY)
-SOLUTION = TRIAL.module
+HARNESS = read_harness(NUMPY)
+SOLUTION = HARNESS.module
 
 
 def layer_that_hides(hidden: Any) -> type:
@@ -65,8 +65,8 @@ CASES = {
 
 
 def finding_of(layer: type) -> Any:
-    with TRIAL.replaced({"SingleHeadAttention": layer}):
-        seen = TRIAL.run_step("SingleHeadAttention")
+    with HARNESS.replaced({"SingleHeadAttention": layer}):
+        seen = HARNESS.run_step("SingleHeadAttention")
     return next((result.finding for result in seen.values() if result.finding), None)
 
 

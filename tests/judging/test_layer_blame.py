@@ -9,7 +9,7 @@ from autograder.judging.blame_findings import PASSING
 from autograder.judging.explanation import of_shapes
 from autograder.model.request import ExceptionReport
 from autograder.model.verdict import Finding, Outcome, telling
-from autograder.verification.wording import StudentText, reading_gaps
+from autograder.verification.text_rules import StudentText, reading_gaps
 from judging.judged_layer import HEADS, NUMPY, TORCH, VIT, Change, exercise_of, judged, words
 
 INT_MASK = (

@@ -8,7 +8,7 @@ from _pytest.mark.structures import ParameterSet
 
 from autograder.judging.call_deviation import array_words
 from autograder.model.verdict import Outcome
-from autograder.verification.wording import StudentText, reading_gaps
+from autograder.verification.text_rules import StudentText, reading_gaps
 from judging.judged_layer import HEADS, NUMPY, STRETCH, TORCH, VIT, Change, judged, words
 
 CAUSAL = "CausalMultiHeadAttention"

@@ -19,7 +19,7 @@ from autograder.judging import library_words, syntax_words
 from autograder.judging.diagnosis import failure
 from autograder.judging.inprocess import InProcess
 from autograder.model.request import Failed, Request
-from autograder.verification.wording import StudentText, reading_gaps
+from autograder.verification.text_rules import StudentText, reading_gaps
 
 X = np.ones((2, 3, 4), np.float32)
 HANDED_OUT = "Keep the parameters as they were handed out"

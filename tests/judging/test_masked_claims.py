@@ -11,7 +11,7 @@ from autograder.judging.claims import claims_about
 from autograder.judging.compare import ResultSpec
 from autograder.model.request import Request
 from autograder.model.verdict import Claim
-from autograder.verification.wording import StudentText, reading_gaps
+from autograder.verification.text_rules import StudentText, reading_gaps
 
 MASKED = ResultSpec(("result",), ("B S S",), "floor")
 

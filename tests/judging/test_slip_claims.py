@@ -13,7 +13,7 @@ from autograder.judging.diagnosis import described_together
 from autograder.model.request import Request
 from autograder.model.verdict import Claim, Finding, Outcome
 from autograder.protocol.wire import Linear, Value
-from autograder.verification.wording import StudentText, reading_gaps
+from autograder.verification.text_rules import StudentText, reading_gaps
 
 SCORES = ResultSpec(("result",), ("B h S S",))
 SUMS = ResultSpec(("result",), ("B h S D",))

@@ -8,7 +8,7 @@ import pytest
 from autograder.judging.claims import claims_about
 from autograder.judging.compare import ResultSpec
 from autograder.model.verdict import Claim
-from autograder.verification.wording import StudentText, reading_gaps
+from autograder.verification.text_rules import StudentText, reading_gaps
 
 SHARES = ResultSpec(("result",), ("B S S",))
 MASK = ResultSpec(("result",), ("S S",), "numbers")

@@ -12,8 +12,8 @@ from autograder.checks.recording import record_examples
 from autograder.ladder.making import MadeRungs, made_rungs, stale_rungs
 from autograder.ladder.rungs import FILE, GAP, PuzzleLine, Rungs, read_rungs, write_rungs
 from autograder.model.exercise import read_exercise
+from autograder.verification.harness import read_harness
 from autograder.verification.proof import rung_gaps
-from autograder.verification.trial import read_trial
 from support.copied_exercise import copy_exercise
 from support.fifth_exercise import fifth_exercise
 from support.learner_workspace import ROOT
@@ -64,7 +64,7 @@ def test_the_right_lines_are_the_reference_and_the_filling_belongs_into_the_gap(
 def test_every_wrong_line_is_refused_by_a_hidden_check_and_the_right_ones_by_none(
     name: str,
 ) -> None:
-    assert rung_gaps(read_trial(ROOT / "solutions" / name)) == ()
+    assert rung_gaps(read_harness(ROOT / "solutions" / name)) == ()
 
 
 def test_a_line_that_is_right_in_other_words_is_found_by_the_proof(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_line_that_is_right_in_other_words_is_found_by_the_proof(tmp_path: Pat
     equal = "return attention_scores * embedding_dimension ** -0.5"
     lines.append(PuzzleLine("scale_scores", equal, 0, true=False))
     copy = with_rungs(tmp_path, "scale_scores", lines=tuple(lines))
-    (gap,) = rung_gaps(read_trial(copy))
+    (gap,) = rung_gaps(read_harness(copy))
     assert equal in gap and "no check refuses it" in gap
 
 
@@ -80,7 +80,7 @@ def test_a_wrong_order_and_a_wrong_filling_are_found_by_the_proof(tmp_path: Path
     softmax = rungs_of(NUMPY)["softmax"]
     turned = tuple(dataclasses.replace(line, place=2 - line.place) for line in softmax.lines)
     copy = with_rungs(tmp_path, "softmax", lines=turned, gap=0, filling="scores")
-    gaps = rung_gaps(read_trial(copy))
+    gaps = rung_gaps(read_harness(copy))
     assert any("in the right order, are refused by" in gap for gap in gaps)
     assert any("filled with `scores`, is refused by" in gap for gap in gaps)
 

@@ -21,9 +21,8 @@ from autograder.language_model.mistake_costs import read_costs
 from autograder.language_model.words import MET, OTHERS, mistake_words
 from autograder.language_model.writing import measured_loss, written
 from autograder.model.exercise import MISTAKE_COSTS
-from autograder.verification.cost_measurement import costs_document, measured_costs, read_trainings
 from demo.train_character_model import model_logits, trained
-from support.typed_commands import attn, typed
+from support.cost_measurement import costs_document, main, measured_costs, read_trainings
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "solutions" / "numpy_single_head"
@@ -105,24 +104,26 @@ def test_every_known_mistake_has_its_cost() -> None:
     costs = read_costs(FOLDER)
     assert costs is not None
     known = [(each.name, each.step) for each in reference().misconceptions]
-    assert [(each.name, each.step) for each in costs.mistakes] == known, "run `attn costs`"
+    assert [(each.name, each.step) for each in costs.mistakes] == known, "run `make costs`"
     silent = [each for each in costs.mistakes if not each.is_heard(costs.right)]
     assert all(each.shown_by for each in costs.mistakes), "exact checks find every one"
     assert 0 < len(silent) < len(known) / 2
 
 
 @pytest.mark.slow
-def test_the_costs_are_those_that_are_measured_now(tmp_path: Path) -> None:
+def test_the_costs_are_those_that_are_measured_now(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     solutions = tmp_path / "solutions"
     for name in (FOLDER.name, "_attention"):
         shutil.copytree(FOLDER.parent / name, solutions / name)
     (solutions / FOLDER.name / MISTAKE_COSTS).unlink()
-    run = attn("costs", solutions, "--document", tmp_path / "costs.md", folder=tmp_path)
-    assert run.code == 0, run.err
-    assert f"{len(reference().misconceptions)} mistakes" in run.out
+    page = tmp_path / "costs.md"
+    main(["--folder", str(solutions / FOLDER.name), "--document", str(page)])
+    assert f"{len(reference().misconceptions)} mistakes" in capsys.readouterr().out
     there, now = read_costs(FOLDER), read_costs(solutions / FOLDER.name)
     assert there is not None and now is not None and abs(there.right - now.right) < 0.01
-    assert (tmp_path / "costs.md").read_text(encoding="utf-8").startswith("# What each mistake")
+    assert page.read_text(encoding="utf-8").startswith("# What each mistake")
     for before, after in zip(there.mistakes, now.mistakes, strict=True):
         assert (before.name, before.loss is None) == (after.name, after.loss is None)
         if before.loss is not None and after.loss is not None:
@@ -176,8 +177,9 @@ def test_what_is_no_other_training_of_the_same_model_is_refused(
         (WEIGHTS, "measured already"),
         (changed_weights("text.npz", held_out=text), "another text"),
     ):
-        run = typed("costs", FOLDER.parent, "--weights", file, folder=tmp_path)
-        assert run.code == 2 and words in run.err and str(file) in run.err, run.err
+        with pytest.raises(KitError, match=words) as refused:
+            read_trainings([file])
+        assert refused.value.place == str(file)
 
 
 def test_the_document_has_the_costs_that_students_get() -> None:

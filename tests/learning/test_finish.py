@@ -22,8 +22,8 @@ from autograder.reports.finish import (
     mistake_lines,
     took_words,
 )
-from autograder.verification.trial import read_trial
-from autograder.verification.wording import reading_gaps, terms_of, written_texts
+from autograder.verification.harness import read_harness
+from autograder.verification.text_rules import reading_gaps, terms_of, written_texts
 from support.learner_workspace import NAME, REFERENCE, ROOT, WRONG_SOFTMAX, start, stub_file
 from support.typed_commands import typed
 
@@ -196,11 +196,11 @@ def test_the_page_has_captions_and_scopes_no_script_and_nothing_from_outside() -
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_closing_words_are_easy_to_read(name: str) -> None:
-    trial = read_trial(ROOT / "solutions" / name)
+    harness = read_harness(ROOT / "solutions" / name)
     closing = exercise(name).closing
-    texts = [each for each in written_texts(trial) if each.text in own_words(closing)]
+    texts = [each for each in written_texts(harness) if each.text in own_words(closing)]
     assert len(texts) == 1 + len(closing.reading)
-    assert reading_gaps(texts, terms_of(trial.reference)) == ()
+    assert reading_gaps(texts, terms_of(harness.reference)) == ()
 
 
 def own_words(closing: Closing) -> list[str]:

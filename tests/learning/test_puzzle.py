@@ -12,7 +12,7 @@ from rich.console import Console
 from autograder.ladder.rungs import FILE, PuzzleLine, Rungs, read_rungs
 from autograder.learning.commands import climbing
 from autograder.learning.state import workspace as answer_key
-from autograder.verification.wording import reading
+from autograder.verification.text_rules import reading
 from support.learner_workspace import NAME, ROOT, start
 from support.typed_commands import typed
 

@@ -29,10 +29,8 @@ from autograder.training_tasks.training_words import (
     result_words,
     tried_words,
     words_before,
-    written_trainings,
 )
-from autograder.verification.training_measurement import training_document
-from support.typed_commands import attn
+from support.training_measurement import main, training_document, written_trainings
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = ROOT / "solutions"
@@ -68,7 +66,7 @@ def test_every_known_mistake_of_an_exercise_was_trained_with(name: str) -> None:
     assert measured is not None
     known = [(each.name, each.step) for each in reference.misconceptions]
     found = [(each.name, each.step) for each in measured.mistakes]
-    assert found == known, f"run `attn training-costs --exercise {name}`"
+    assert found == known, f"run `make training-costs EXERCISE={name}`"
     tasks = [each.task for each in reference.exercise.trainings]
     assert [each.task for each in measured.right] == tasks
     assert all(each.shown_by for each in measured.mistakes), "exact checks find every one"
@@ -100,14 +98,12 @@ def test_the_page_is_the_one_that_is_written_now() -> None:
 
 
 @pytest.mark.slow
-def test_the_command_measures_every_mistake_of_an_exercise(tmp_path: Path) -> None:
+def test_the_script_measures_every_mistake_of_an_exercise(tmp_path: Path) -> None:
     solutions, page = tmp_path / "solutions", tmp_path / "page.md"
     for name in (NAMES[1], "_attention"):
         shutil.copytree(SOLUTIONS / name, solutions / name)
     (solutions / NAMES[1] / MISTAKE_COSTS).unlink()
-    words = ("--exercise", NAMES[1], "--steps", 100, "--document", page)
-    run = attn("training-costs", solutions, *words, folder=tmp_path)
-    assert run.code == 0, run.err
+    main([NAMES[1], "--steps", "100", "--solutions", str(solutions), "--document", str(page)])
     before, now = (read_trainings(folder / NAMES[1]) for folder in (SOLUTIONS, solutions))
     assert before is not None and now is not None
     assert [each.name for each in now.mistakes] == [each.name for each in before.mistakes]

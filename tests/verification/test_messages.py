@@ -15,7 +15,7 @@ from autograder.grading.batch import grade_batch
 from autograder.model.exercise import read_exercise
 from autograder.model.verdict import Verdict
 from autograder.submission.reading import Submission
-from autograder.verification.trial import read_trial
+from autograder.verification.harness import read_harness
 
 pytestmark = pytest.mark.slow  # every message there is
 
@@ -123,14 +123,14 @@ def _uncatalogued() -> Iterator[str]:
 
 def _known(name: str) -> Iterator[str]:
     """The first known mistake of every step."""
-    trial = read_trial(ROOT / "solutions" / name)
+    harness = read_harness(ROOT / "solutions" / name)
     told = set()
-    for known in trial.reference.misconceptions:
+    for known in harness.reference.misconceptions:
         if known.step in told:
             continue
         told.add(known.step)
-        with trial.replaced({known.step: known.wrong}):
-            seen = [one.finding for one in trial.run_step(known.step).values() if one.finding]
+        with harness.replaced({known.step: known.wrong}):
+            seen = [one.finding for one in harness.run_step(known.step).values() if one.finding]
         yield f"### {known.step}: {known.name.replace('_', ' ')}\n\n{seen[0].message}\n"
 
 

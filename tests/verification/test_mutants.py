@@ -14,8 +14,16 @@ import pytest
 
 from autograder.errors import KitError
 from autograder.model.exercise import MANIFEST
-from autograder.verification.jury import Fate, JudgedMutant, Jury, definitions
+from autograder.verification.harness import read_harness, recorded_examples
 from autograder.verification.mutant import Mutant, mutants_of, spread
+from autograder.verification.mutant_judge import Fate, JudgedMutant, MutantJudge, definitions
+from autograder.verification.mutant_rules import (
+    BODIES,
+    EXPRESSIONS,
+    NAMES,
+    STATEMENTS,
+    rules_of,
+)
 from autograder.verification.mutated_step import Subject
 from autograder.verification.mutation_proof import (
     FILE,
@@ -29,9 +37,9 @@ from autograder.verification.mutation_proof import (
 )
 from autograder.verification.observation import Observation, deviation
 from autograder.verification.probing import fitting_sizes
+from autograder.verification.rewriting import Found, filled, matches, words_of
 from autograder.verification.run import mutant_table
 from autograder.verification.sandbox_proof import mutant_gaps
-from autograder.verification.trial import read_trial, recorded_examples
 from support.toy_exercise import GRADERS, toy
 
 SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
@@ -76,29 +84,29 @@ def declare(folder: Path, *entries: str) -> None:
     (folder / FILE).write_text(text, encoding="utf-8")
 
 
-def subject_of(exercise: str, step: str) -> tuple[Subject, Jury]:
+def subject_of(exercise: str, step: str) -> tuple[Subject, MutantJudge]:
     """A step of a real exercise, with the kinds of value that its own checks show."""
-    trial = read_trial(SOLUTIONS / exercise)
-    jury = Jury(trial, step, recorded_examples(SOLUTIONS / exercise))
-    return jury.subject(definitions(trial)[step]), jury
+    harness = read_harness(SOLUTIONS / exercise)
+    judge = MutantJudge(harness, step, recorded_examples(SOLUTIONS / exercise))
+    return judge.subject(definitions(harness)[step]), judge
 
 
 @pytest.fixture(scope="module")
-def softmax() -> tuple[Subject, Jury]:
+def softmax() -> tuple[Subject, MutantJudge]:
     return subject_of("numpy_single_head", "softmax")
 
 
-def fate_of(jury: Jury, subject: Subject, kind: str, new: str) -> JudgedMutant:
+def fate_of(judge: MutantJudge, subject: Subject, kind: str, new: str) -> JudgedMutant:
     """The one mutant of a kind whose new lines hold a text, judged."""
     found = [each for each in mutants_of(subject) if each.kind == kind and new in each.new]
     assert found, f"there is no mutant {kind!r} with {new!r}"
-    judged = jury.judge(found[0], naming=False)
+    judged = judge.judged(found[0], naming=False)
     assert judged
     return judged
 
 
 def test_changes_are_made_where_the_reference_has_such_a_value(
-    softmax: tuple[Subject, Jury],
+    softmax: tuple[Subject, MutantJudge],
 ) -> None:
     made = {(each.kind, each.new) for each in mutants_of(softmax[0])}
     for kind, new in (
@@ -112,8 +120,38 @@ def test_changes_are_made_where_the_reference_has_such_a_value(
         assert (kind, new) in made
 
 
+def fitting(pattern: str, code: str) -> list[Found]:
+    """The ways in which a pattern of an expression fits."""
+    wanted, node = (ast.parse(text, mode="eval").body for text in (pattern, code))
+    return list(matches(wanted, node, {}))
+
+
+def test_a_word_with_a_star_is_any_number_of_arguments() -> None:
+    found = fitting("F(*P, A, *Q)", "where(mask, scores, low)")
+    assert [ast.unparse(each["A"]) for each in found] == ["mask", "scores", "low"]
+    assert [len(each["P"]) for each in found] == [0, 1, 2]
+    texts = [ast.unparse(filled("F(A, *P, *Q)", each)[0]) for each in found]
+    assert texts[2] == "where(low, mask, scores)"
+
+
+def test_a_word_that_comes_twice_is_the_same_code() -> None:
+    assert fitting("A @ A", "x @ x") and not fitting("A @ A", "x @ y")
+
+
+def test_the_name_of_an_attribute_can_be_a_word_and_gets_a_new_ending() -> None:
+    (found,) = fitting("O.NAME", "self.heads")
+    assert ast.unparse(filled("O.NAME_ = 3", found)[0]) == "self.heads_ = 3"
+
+
+def test_every_rule_can_be_read_and_its_words_are_known() -> None:
+    for rule in rules_of(EXPRESSIONS) + rules_of(STATEMENTS, "BEFORE\n") + rules_of(BODIES):
+        known = set().union(*(words_of(ast.unparse(each)) for each in rule.pattern))
+        unknown = set().union(*map(words_of, rule.results)) - known - {*NAMES, "X", "NOTHING"}
+        assert not unknown, rule
+
+
 def test_mutants_come_in_the_same_order_each_time_and_differ_from_the_step(
-    softmax: tuple[Subject, Jury],
+    softmax: tuple[Subject, MutantJudge],
 ) -> None:
     first, second = mutants_of(softmax[0]), mutants_of(softmax[0])
     assert first == second
@@ -122,13 +160,13 @@ def test_mutants_come_in_the_same_order_each_time_and_differ_from_the_step(
     assert ast.unparse(softmax[0].tree) not in texts
 
 
-def test_the_step_itself_stays_as_it_is(softmax: tuple[Subject, Jury]) -> None:
+def test_the_step_itself_stays_as_it_is(softmax: tuple[Subject, MutantJudge]) -> None:
     before = ast.unparse(softmax[0].tree)
     mutants_of(softmax[0])
     assert ast.unparse(softmax[0].tree) == before
 
 
-def test_a_selection_has_some_of_every_kind(softmax: tuple[Subject, Jury]) -> None:
+def test_a_selection_has_some_of_every_kind(softmax: tuple[Subject, MutantJudge]) -> None:
     made = mutants_of(softmax[0])
     chosen = spread(made, 2)
     assert {each.kind for each in chosen} == {each.kind for each in made}
@@ -136,27 +174,29 @@ def test_a_selection_has_some_of_every_kind(softmax: tuple[Subject, Jury]) -> No
 
 
 def test_what_is_wrong_is_killed_and_what_is_equal_is_not_judged(
-    softmax: tuple[Subject, Jury],
+    softmax: tuple[Subject, MutantJudge],
 ) -> None:
-    subject, jury = softmax
-    wrong = fate_of(jury, subject, "axis", "sum(axis=-2")
+    subject, judge = softmax
+    wrong = fate_of(judge, subject, "axis", "sum(axis=-2")
     assert (wrong.fate, wrong.public) == (Fate.KILLED, True)
     assert "test_softmax_values" in wrong.caught_by
-    equal = fate_of(jury, subject, "axis", "scores.max(axis=2, keepdims=True)")
+    equal = fate_of(judge, subject, "axis", "scores.max(axis=2, keepdims=True)")
     assert equal.fate is Fate.EQUIVALENT
     assert (equal.caught_by, equal.shown_by) == ((), "")
 
 
-def test_a_smaller_dtype_within_the_tolerance_is_accepted(softmax: tuple[Subject, Jury]) -> None:
-    subject, jury = softmax
+def test_a_smaller_dtype_within_the_tolerance_is_accepted(
+    softmax: tuple[Subject, MutantJudge],
+) -> None:
+    subject, judge = softmax
     judged = fate_of(
-        jury, subject, "dtype", "exponentials.sum(axis=-1, keepdims=True)).astype(np.f"
+        judge, subject, "dtype", "exponentials.sum(axis=-1, keepdims=True)).astype(np.f"
     )
     assert judged.fate is Fate.ACCEPTED, judged.shown_by
 
 
 def test_memory_between_calls_is_shown_by_a_call_with_other_inputs_first(
-    softmax: tuple[Subject, Jury],
+    softmax: tuple[Subject, MutantJudge],
 ) -> None:
     judged = fate_of(softmax[1], softmax[0], "first result kept", "_kept")
     assert judged.shown_by.startswith("calls before, other inputs first: values off by")
@@ -164,8 +204,8 @@ def test_memory_between_calls_is_shown_by_a_call_with_other_inputs_first(
 
 def aspects(folder: Path, step: str) -> set[str]:
     """What is looked at where a mutant of the step is compared with the step."""
-    jury = Jury(read_trial(folder), step, recorded_examples(folder))
-    return {probe.aspect for probe, _ in jury.expected}
+    judge = MutantJudge(read_harness(folder), step, recorded_examples(folder))
+    return {probe.aspect for probe, _ in judge.expected}
 
 
 def test_no_probe_looks_at_what_a_step_is_not_held_to(tmp_path: Path) -> None:
@@ -182,11 +222,11 @@ def test_no_probe_looks_at_gradients_that_a_step_is_not_held_to() -> None:
 
 
 def test_a_pair_changes_two_places_and_is_drawn_alike_each_time(
-    softmax: tuple[Subject, Jury],
+    softmax: tuple[Subject, MutantJudge],
 ) -> None:
-    subject, jury = softmax
+    subject, judge = softmax
     pairs, again = (
-        tuple(sampled_pairs(subject, mutants_of(subject), 5, jury.subject)) for _ in range(2)
+        tuple(sampled_pairs(subject, mutants_of(subject), 5, judge.subject)) for _ in range(2)
     )
     assert pairs == again
     assert all(" and " in pair.kind for pair in pairs) and pairs
@@ -318,11 +358,11 @@ def test_the_table_of_mutants_fits_into_a_hundred_columns(strong: ProvedByMutant
 
 @pytest.mark.slow
 def test_in_the_real_sandbox_exactly_the_mutated_step_is_lost(
-    softmax: tuple[Subject, Jury],
+    softmax: tuple[Subject, MutantJudge],
 ) -> None:
-    subject, jury = softmax
-    judged = [jury.judge(mutant, naming=False) for mutant in mutants_of(subject)[::8]]
-    assert mutant_gaps(jury.trial, [each for each in judged if each], 12) == ()
+    subject, judge = softmax
+    judged = [judge.judged(mutant, naming=False) for mutant in mutants_of(subject)[::8]]
+    assert mutant_gaps(judge.harness, [each for each in judged if each], 12) == ()
 
 
 def test_functions_of_the_package_have_no_list_of_steps_or_axes() -> None:

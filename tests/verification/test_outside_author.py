@@ -27,10 +27,10 @@ from autograder.model.verdict import Outcome, Verdict
 from autograder.protocol.wire import Linear, Opaque, Seed, Value
 from autograder.reports.advice import chain_sentence, first_line
 from autograder.submission.reading import read_submission
+from autograder.verification.harness import read_harness, recorded_examples
 from autograder.verification.mutation_proof import prove_by_mutants
 from autograder.verification.proof import crossing_gaps, missing_gaps
 from autograder.verification.sandbox_proof import mistake_gaps, right_answer_gaps
-from autograder.verification.trial import read_trial, recorded_examples
 from autograder.verification.variants import read_variants, refused_at_home
 from support.fifth_exercise import SOLUTION, fifth_exercise
 
@@ -50,8 +50,8 @@ def hidden(given: str) -> tuple[str, str, str]:
 
 
 def proved(folder: Path) -> tuple[str, ...]:
-    trial = read_trial(folder)
-    return right_answer_gaps(trial.reference.exercise, read_variants(trial))
+    harness = read_harness(folder)
+    return right_answer_gaps(harness.reference.exercise, read_variants(harness))
 
 
 def built(folder: Path) -> dict[str, str]:
@@ -92,15 +92,15 @@ def test_a_fifth_exercise_is_built_and_its_right_answers_pass_in_the_sandbox(
     folder = fifth_exercise(tmp_path / "solutions")
     assert "examples.json" in built(folder)
     assert proved(folder) == ()
-    trial = read_trial(folder)
-    assert (*missing_gaps(trial), *crossing_gaps(trial)) == ()
+    harness = read_harness(folder)
+    assert (*missing_gaps(harness), *crossing_gaps(harness)) == ()
 
 
 def test_an_axis_of_size_0_is_built_proved_and_right_at_home(tmp_path: Path) -> None:
     folder = fifth_exercise(tmp_path / "solutions", EMPTY)
     assert '"shape"' in built(folder)["examples.json"]
-    trial = read_trial(folder)
-    assert refused_at_home(trial, read_variants(trial), recorded_examples(folder)) == ()
+    harness = read_harness(folder)
+    assert refused_at_home(harness, read_variants(harness), recorded_examples(folder)) == ()
     assert not any("is refused" in gap for gap in prove_by_mutants(folder, every=False).gaps)
 
 
@@ -109,13 +109,13 @@ def test_the_proof_asks_the_reference_and_the_variants_what_is_written_down(
 ) -> None:
     """What is lost on the way into the file, such as a digit, refuses right answers at home."""
     folder = fifth_exercise(tmp_path / "solutions")
-    trial = read_trial(folder)
+    harness = read_harness(folder)
     text = record_examples(folder)
     facts = json.loads(text)
     for example in facts["examples"]:
         if example["check"] == "test_both":
             example["expectation"]["expected"]["items"][1]["numbers"] = "[[1.0, 2.0]]"
-    gaps = refused_at_home(trial, read_variants(trial), examples_in(json.dumps(facts)))
+    gaps = refused_at_home(harness, read_variants(harness), examples_in(json.dumps(facts)))
     assert [gap.partition(" is refused")[0] for gap in gaps] == [
         "at home, the reference",
         "at home, the correct variant Together",
@@ -162,16 +162,16 @@ def test_a_check_or_a_variant_that_works_in_this_process_only_is_a_gap(
         "from pathlib import Path\n\nTEXT = Path(__file__).read_text()\n\n\nclass Average:",
     )
     folder = fifth_exercise(tmp_path / "solutions", check, solution, listed, variant)
-    trial = read_trial(folder)
-    (check_itself,) = [each for each in trial.checks if each.name == "test_hidden"]
-    assert trial.run(check_itself).finding is None
+    harness = read_harness(folder)
+    (check_itself,) = [each for each in harness.checks if each.name == "test_hidden"]
+    assert harness.run(check_itself).finding is None
     found = proved(folder)
     assert any(
         gap.startswith("in the sandbox, the reference fails test_hidden of center: ")
         for gap in found
     ), found
     assert any("the variant Average fails test_center" in gap for gap in found), found
-    (gap,) = crossing_gaps(trial)
+    (gap,) = crossing_gaps(harness)
     assert gap.startswith(f"the check test_hidden hands over a {kind} (argument 2)")
 
 
@@ -222,7 +222,7 @@ def test_one_mistake_costs_one_step_at_large_sizes_too(tmp_path: Path) -> None:
 
 
 def proved_of_mistakes(folder: Path) -> tuple[str, ...]:
-    return mistake_gaps(read_trial(folder))
+    return mistake_gaps(read_harness(folder))
 
 
 @pytest.mark.parametrize("sizes", ["B = 2, S = 5, D = 3", "B = 2, S = 128, D = 90"])
@@ -311,7 +311,7 @@ def test_sizes_that_the_reference_does_not_answer_for_are_a_gap(tmp_path: Path) 
         "sizes = { B = 2, S = 5, D = 3 }",
         "sizes = { B = 2, S = 5, D = 2100 }",
     )
-    gaps = crossing_gaps(read_trial(fifth_exercise(tmp_path / "solutions", asked)))
+    gaps = crossing_gaps(read_harness(fifth_exercise(tmp_path / "solutions", asked)))
     assert any("does not answer for in the place of spread" in gap for gap in gaps), gaps
 
 
@@ -394,7 +394,7 @@ def test_without_a_check_end_to_end_there_is_a_gap_and_no_such_claim(tmp_path: P
     folder = fifth_exercise(
         tmp_path / "solutions", change, ("graders.py", "def test_chain", "def no_chain")
     )
-    (gap,) = missing_gaps(read_trial(folder))
+    (gap,) = missing_gaps(read_harness(folder))
     assert gap.startswith("no check runs the steps end to end")
     (verdict,) = graded(folder, SOLUTION)
     exercise = read_reference(folder).exercise
@@ -526,10 +526,10 @@ def test_an_author_is_told_the_exception_its_file_and_its_line(
 
 def test_a_hidden_check_with_a_misspelt_axis_is_told_by_the_proof(tmp_path: Path) -> None:
     folder = fifth_exercise(tmp_path / "solutions", hidden('draw("B S Q")'))
-    trial = read_trial(folder)
-    (check,) = [each for each in trial.checks if each.name == "test_hidden"]
+    harness = read_harness(folder)
+    (check,) = [each for each in harness.checks if each.name == "test_hidden"]
     with pytest.raises(KitError, match="the check test_hidden raises KeyError: 'Q'") as raised:
-        trial.run(check)
+        harness.run(check)
     assert "graders.py:" in raised.value.place
     assert any("KeyError: 'Q' (" in gap and "graders.py:" in gap for gap in proved(folder))
 

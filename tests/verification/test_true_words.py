@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from autograder.model.verdict import Finding
-from autograder.verification.trial import Trial, read_trial
+from autograder.verification.harness import Harness, read_harness
 
 SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
 SCORES = "def compute_attention_scores(queries, keys):\n    return queries @ {keys}"
@@ -73,17 +73,17 @@ CASES = {
 
 
 @cache
-def trial_of(exercise: str) -> Trial:
-    return read_trial(SOLUTIONS / exercise)
+def harness_of(exercise: str) -> Harness:
+    return read_harness(SOLUTIONS / exercise)
 
 
 def findings(exercise: str, step: str, code: str) -> list[Finding]:
     """What the hidden graders say about code of a step."""
-    trial = trial_of(exercise)
-    names = dict(vars(trial.module))
+    harness = harness_of(exercise)
+    names = dict(vars(harness.module))
     exec(code, names)
-    with trial.replaced({step: names[step]}):
-        seen = trial.run_step(step)
+    with harness.replaced({step: names[step]}):
+        seen = harness.run_step(step)
     return [result.finding for result in seen.values() if result.finding]
 
 

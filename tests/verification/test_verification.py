@@ -19,7 +19,8 @@ from autograder.errors import KitError
 from autograder.grading import grader_pool
 from autograder.grading.digest import input_seed
 from autograder.grading.watched_process import usable_cores
-from autograder.verification.matrix import (
+from autograder.verification.harness import Harness, read_harness
+from autograder.verification.kill_matrix import (
     FIRST_SEED,
     LEAST_MARGIN,
     kill_matrix,
@@ -27,7 +28,6 @@ from autograder.verification.matrix import (
     seeds_for_mistakes,
 )
 from autograder.verification.run import in_processes
-from autograder.verification.trial import Trial, read_trial
 from autograder.verification.variants import LEAST_VARIANTS, Variant, read_variants, refusals
 from support.copied_exercise import copy_exercise
 from support.fifth_exercise import fifth_exercise
@@ -44,18 +44,18 @@ def copied(name: str, folder: Path, *changes: Change) -> Path:
     return changed(copy_exercise(name, folder), *changes)
 
 
-def trial_of(folder: Path, step: str) -> Trial:
-    """The trial of one step alone: its checks, and the known mistakes that are made in it."""
-    whole = read_trial(folder)
+def harness_of(folder: Path, step: str) -> Harness:
+    """The harness of one step alone: its checks, and the known mistakes that are made in it."""
+    whole = read_harness(folder)
     known = tuple(one for one in whole.reference.misconceptions if one.step == step)
-    return Trial(replace(whole.reference, misconceptions=known), whole.checks_of(step))
+    return Harness(replace(whole.reference, misconceptions=known), whole.checks_of(step))
 
 
 ANOTHER_WIDTH = "test_scaled_at_another_width = steps.scaled_at_another_width(PUBLIC(D=11))\n"
 
 
 def gaps(folder: Path, step: str) -> tuple[str, ...]:
-    return kill_matrix(trial_of(folder, step)).gaps()
+    return kill_matrix(harness_of(folder, step)).gaps()
 
 
 def test_a_comparison_of_zeros_is_found(tmp_path: Path) -> None:
@@ -179,9 +179,9 @@ def test_a_mistake_that_shows_on_some_inputs_only_is_found_with_its_seed(tmp_pat
         ),
         ("graders.py", ANOTHER_WIDTH, ""),
     )
-    trial = trial_of(weak, "scale_scores")
-    assert kill_matrix(trial).gaps() == (), "on the exercise's own inputs it shows"
-    many = on_many_inputs(trial, range(FIRST_SEED + 45, FIRST_SEED + 47))
+    harness = harness_of(weak, "scale_scores")
+    assert kill_matrix(harness).gaps() == (), "on the exercise's own inputs it shows"
+    many = on_many_inputs(harness, range(FIRST_SEED + 45, FIRST_SEED + 47))
     (escaped,) = [gap for gap in many.gaps if "catches scores_not_scaled" in gap]
     assert escaped.startswith("with seed 2000046, no check of scale_scores"), escaped
     assert (many.seeds, many.least_margin) == (2, 0.0)
@@ -190,9 +190,9 @@ def test_a_mistake_that_shows_on_some_inputs_only_is_found_with_its_seed(tmp_pat
 @pytest.mark.slow  # `attn verify` proves the same of every exercise
 def test_every_mistake_is_caught_and_named_whatever_the_inputs() -> None:
     """Here with the inputs of one hand-in; `attn verify` proves it for all exercises."""
-    trial = read_trial(SOLUTIONS / "numpy_single_head")
-    seed = input_seed(b"a course", trial.reference.exercise, "a hand-in")
-    many = on_many_inputs(trial, [seed])
+    harness = read_harness(SOLUTIONS / "numpy_single_head")
+    seed = input_seed(b"a course", harness.reference.exercise, "a hand-in")
+    many = on_many_inputs(harness, [seed])
     print(f"seed {seed}: the least margin is {many.least_margin:,.0f}")
     assert many.gaps == ()
     assert many.least_margin >= LEAST_MARGIN
@@ -203,12 +203,12 @@ def test_mistakes_are_tried_on_a_tenth_of_the_seeds_and_on_two_at_least() -> Non
 
 
 def test_a_refused_variant_is_found_with_its_seed() -> None:
-    trial = read_trial(SOLUTIONS / "numpy_single_head")
+    harness = read_harness(SOLUTIONS / "numpy_single_head")
 
     def scale_scores(attention_scores: object, embedding_dimension: int) -> object:
         return attention_scores
 
-    (sentence,) = refusals(trial, [Variant("unscaled", {"scale_scores": scale_scores})], 1)[:1]
+    (sentence,) = refusals(harness, [Variant("unscaled", {"scale_scores": scale_scores})], 1)[:1]
     assert sentence.startswith("the correct variant unscaled is refused by test_scaled_values")
     assert "with seed 1000000" in sentence
 
@@ -218,33 +218,33 @@ def test_a_variant_that_only_the_layer_around_it_shows_to_be_wrong_is_refused(
 ) -> None:
     # The checks of the step ask for the mean alone, and the layer for the median.
     forgetful = (' if how == "mean" else np.median(x, axis=-1)', "")
-    trial = read_trial(fifth_exercise(tmp_path, ("variants.py", *forgetful)))
-    sentence, *_ = refusals(trial, read_variants(trial), 1)
+    harness = read_harness(fifth_exercise(tmp_path, ("variants.py", *forgetful)))
+    sentence, *_ = refusals(harness, read_variants(harness), 1)
     assert sentence.startswith("the correct variant Average is refused by test_layer with seed")
 
 
 @pytest.mark.parametrize("held", ["def neither(x):", "both = None\n\n    def forward(x):"])
 def test_a_variant_that_holds_something_else_than_steps_is_named(tmp_path: Path, held: str) -> None:
-    trial = read_trial(fifth_exercise(tmp_path, ("variants.py", "def both(x):", held)))
+    harness = read_harness(fifth_exercise(tmp_path, ("variants.py", "def both(x):", held)))
     with pytest.raises(KitError, match=r"the variant Together holds .* not a step") as caught:
-        read_variants(trial)
+        read_variants(harness)
     assert "Standardize, both, center, spread" in caught.value.cure
 
 
 def test_a_variant_without_a_step_is_named(tmp_path: Path) -> None:
     empty = ("variants.py", "class Together:", "class Empty:\n    pass\n\n\nclass Together:")
-    trial = read_trial(fifth_exercise(tmp_path, empty))
+    harness = read_harness(fifth_exercise(tmp_path, empty))
     with pytest.raises(KitError, match="the variant Empty holds nothing"):
-        read_variants(trial)
+        read_variants(harness)
 
 
 @pytest.mark.slow  # as above
 def test_the_exercise_has_ten_variants_and_none_is_refused() -> None:
     """On two seeds; `attn verify` proves it for all exercises on as many as are asked for."""
-    trial = read_trial(SOLUTIONS / "numpy_single_head")
-    variants = read_variants(trial)
+    harness = read_harness(SOLUTIONS / "numpy_single_head")
+    variants = read_variants(harness)
     assert len(variants) >= LEAST_VARIANTS
-    assert refusals(trial, variants, seeds=2) == ()
+    assert refusals(harness, variants, seeds=2) == ()
 
 
 # Of grade 12; and what makes a check's own message one of 82 words.

@@ -17,11 +17,11 @@ from autograder.judging.inprocess import InProcess
 from autograder.model.exercise import SOLUTION
 from autograder.model.verdict import Finding, telling
 from autograder.protocol import arrays
+from autograder.verification.harness import Harness, Seen
 from autograder.verification.mutant import Mutant, MutatedCode
 from autograder.verification.mutated_step import Subject, Tree, learned
 from autograder.verification.observation import Deviation, Observation, deviation, observe
 from autograder.verification.probing import Probe, enable_gradients, probes_of, quiet
-from autograder.verification.trial import Seen, Trial
 
 # What came of one mutant: equivalent, within what the kit accepts, killed, or a survivor.
 
@@ -64,36 +64,36 @@ class JudgedMutant:
 ASKED_BY = {"gradients": "gradients", "dtypes": "other_precision"}
 
 
-class Jury:
+class MutantJudge:
     """The checks, the worked examples and the probes of one step."""
 
-    def __init__(self, trial: Trial, step: str, examples: Sequence[Example]) -> None:
-        self.trial = trial
+    def __init__(self, harness: Harness, step: str, examples: Sequence[Example]) -> None:
+        self.harness = harness
         self.step = step
-        self.library = trial.reference.exercise.library
-        self.compare = trial.reference.exercise.step(step).compare
+        self.library = harness.reference.exercise.library
+        self.compare = harness.reference.exercise.step(step).compare
         self.examples = [example for example in examples if example.step == step]
-        self.checks = trial.checks_of(step)
+        self.checks = harness.checks_of(step)
         # The answers of the reference, before any mutant can disturb it.
         for check in self.checks:
-            self._run(check, getattr(trial.module, step), naming=False)
+            self._run(check, getattr(harness.module, step), naming=False)
         own, telling, standing = by_purpose(self.checks)
         self._deciding = [*own, *standing]
-        not_asked = trial.reference.exercise.grading.without.get(step, {})
+        not_asked = harness.reference.exercise.grading.without.get(step, {})
         probes = [
             probe
-            for probe in probes_of(trial.reference, [*own, *telling], step)
+            for probe in probes_of(harness.reference, [*own, *telling], step)
             if ASKED_BY.get(probe.aspect) not in not_asked
         ]
         self.expected = _useful(probes, self._names, self.library, self.compare)
 
     @property
     def _names(self) -> Mapping[str, Any]:
-        return vars(self.trial.module)
+        return vars(self.harness.module)
 
     def subject(self, tree: Tree) -> Subject:
         """Return the step, as `tree` writes it, with the kinds of value that its inputs show."""
-        whole = definitions(self.trial)
+        whole = definitions(self.harness)
         arities = {
             name: len(node.args.args)
             for name, node in whole.items()
@@ -109,7 +109,7 @@ class Jury:
             lambda names, request: observe(names, by_request[request.key], self.library),
         )
 
-    def judge(self, mutant: Mutant, naming: bool) -> JudgedMutant | None:
+    def judged(self, mutant: Mutant, naming: bool) -> JudgedMutant | None:
         """Judge a mutant; None when it does not even load.
 
         Without `naming`, it is not looked for what the student is told.
@@ -139,8 +139,8 @@ class Jury:
         with quiet():
             arrays.seed(0)
             try:
-                with self.trial.replaced({self.step: step}):
-                    return self.trial.run(check, naming=naming)
+                with self.harness.replaced({self.step: step}):
+                    return self.harness.run(check, naming=naming)
             finally:
                 enable_gradients(self.library)
 
@@ -156,8 +156,8 @@ class Jury:
         with quiet():
             arrays.seed(0)
             try:
-                with self.trial.replaced({self.step: loaded.namespace()[self.step]}):
-                    seen = self.trial.run_step(self.step)
+                with self.harness.replaced({self.step: loaded.namespace()[self.step]}):
+                    seen = self.harness.run_step(self.step)
             except Exception:
                 return None
             finally:
@@ -222,9 +222,9 @@ def is_described(finding: Finding) -> bool:
     return not finding.vague
 
 
-def definitions(trial: Trial) -> dict[str, Tree]:
+def definitions(harness: Harness) -> dict[str, Tree]:
     """Return the functions and classes of the reference as syntax trees, by name."""
-    source = (trial.reference.exercise.folder / SOLUTION).read_text(encoding="utf-8")
+    source = (harness.reference.exercise.folder / SOLUTION).read_text(encoding="utf-8")
     return {
         node.name: node
         for node in ast.parse(source).body

@@ -45,7 +45,7 @@ class Seen:
     margin: float
 
 
-class Trial:
+class Harness:
     """The checks of an exercise, and a module of its own in which steps can be replaced.
 
     Inputs are drawn from `seed`, the exercise's own when there is none. `hear` is called with
@@ -63,12 +63,12 @@ class Trial:
         self.checks = checks
         self.seed = seed
         self.hear = hear
-        self.module = load_module(reference.exercise.folder.resolve() / SOLUTION, "trial")
+        self.module = load_module(reference.exercise.folder.resolve() / SOLUTION, "harness")
 
-    def drawn_from(self, seed: int) -> Trial:
-        """Return the same trial with the inputs of another seed; forget the earlier inputs."""
+    def drawn_from(self, seed: int) -> Harness:
+        """Return the same harness with the inputs of another seed; forget the earlier inputs."""
         self.reference.forget()
-        return Trial(self.reference, self.checks, seed, self.hear)
+        return Harness(self.reference, self.checks, seed, self.hear)
 
     def checks_of(self, step: str) -> tuple[pytest.Function, ...]:
         """Return the checks that belong to a step."""
@@ -76,7 +76,7 @@ class Trial:
 
     @contextmanager
     def replaced(self, steps: Mapping[str, Any]) -> Iterator[ModuleType]:
-        """Replace steps of the module under trial, by name, with other functions or classes."""
+        """Replace steps of the module under test, by name, with other functions or classes."""
         copy = dataclasses.replace(self.reference, module=self.module)
         with copy.replaced(steps) as module:
             yield module
@@ -88,7 +88,7 @@ class Trial:
         naming: bool = True,
         respondent: Respondent | None = None,
     ) -> Seen:
-        """Run one check over the module under trial, with the inputs of `seed` or the trial's own.
+        """Run one check over the module under test, with the inputs of `seed` or the harness's own.
 
         Without `naming`, no mistake is named and no margin is measured. A `respondent` answers
         instead of the module.
@@ -201,7 +201,7 @@ def _margin(actual: Any, expected: Any, compare: str, precision: str) -> float:
     return float(np.nan_to_num(off, nan=math.inf, posinf=math.inf).max(initial=0.0))
 
 
-def read_trial(folder: Path, hear: Callable[[str], None] = lambda message: None) -> Trial:
+def read_harness(folder: Path, hear: Callable[[str], None] = lambda message: None) -> Harness:
     """Collect the checks of the exercise in `folder`; raise `KitError` when they do not fit.
 
     `hear` is called with every message that a check composes.
@@ -215,7 +215,7 @@ def read_trial(folder: Path, hear: Callable[[str], None] = lambda message: None)
         )
 
     run_graders(GradingPlugin(reference, keep))
-    return Trial(reference, tuple(collected), hear=hear)
+    return Harness(reference, tuple(collected), hear=hear)
 
 
 def recorded_examples(folder: Path) -> tuple[Example, ...]:

@@ -18,8 +18,8 @@ from autograder.checks.reference import Misconception
 from autograder.judging.conditions import STANDING
 from autograder.model.symbols import WRONG
 from autograder.model.verdict import ANSWERED, telling
+from autograder.verification.harness import Harness, Seen
 from autograder.verification.mutation_proof import Kills
-from autograder.verification.trial import Seen, Trial
 
 LEAST_MARGIN = 100.0
 
@@ -97,25 +97,25 @@ class Matrix:
         )
 
 
-def kill_matrix(trial: Trial) -> Matrix:
+def kill_matrix(harness: Harness) -> Matrix:
     """Run every check of each step over every known mistake of that step."""
-    rows = tuple(_row(trial, known) for known in trial.reference.misconceptions)
-    return Matrix(rows, columns(trial))
+    rows = tuple(_row(harness, known) for known in harness.reference.misconceptions)
+    return Matrix(rows, columns(harness))
 
 
-def columns(trial: Trial) -> tuple[tuple[str, str, str], ...]:
+def columns(harness: Harness) -> tuple[tuple[str, str, str], ...]:
     """Return each check of an exercise once: its step, its name, its reason to stay."""
     checks = dict.fromkeys(
         (step_of(check) or "", check.originalname, _reason(check))
-        for check in trial.checks
+        for check in harness.checks
         if step_of(check)
     )
     return tuple(checks)
 
 
-def _row(trial: Trial, known: Misconception) -> Row:
-    with trial.replaced({known.step: known.wrong}):
-        seen = trial.run_step(known.step)
+def _row(harness: Harness, known: Misconception) -> Row:
+    with harness.replaced({known.step: known.wrong}):
+        seen = harness.run_step(known.step)
     failed = {check: result for check, result in seen.items() if result.finding}
     findings = [result.finding for result in seen.values()]
     place = telling(findings)
@@ -181,25 +181,25 @@ def _words(check: str) -> str:
 # if a student had written it in one piece, without step functions.
 
 
-def class_naming_gaps(trial: Trial, first: int = 0, apart: int = 1) -> tuple[str, ...]:
+def class_naming_gaps(harness: Harness, first: int = 0, apart: int = 1) -> tuple[str, ...]:
     """Return a sentence for each mistake inside the class that is not named to the student.
 
     All mistakes are tried, or beginning with the `first`, each that is `apart` from the one before.
     """
-    tried = trial.reference.misconceptions[first::apart]
-    return tuple(gap for known in tried for gap in _gap(trial, known))
+    tried = harness.reference.misconceptions[first::apart]
+    return tuple(gap for known in tried for gap in _gap(harness, known))
 
 
-def _gap(trial: Trial, known: Misconception) -> Iterator[str]:
-    for step in trial.reference.layers:
+def _gap(harness: Harness, known: Misconception) -> Iterator[str]:
+    for step in harness.reference.layers:
         if known.step == step:
             continue
-        with trial.replaced({known.step: known.wrong}):
-            seen = _first(trial, step)
+        with harness.replaced({known.step: known.wrong}):
+            seen = _first(harness, step)
         if seen is None or seen.finding is None:
             continue  # it does not show in the class, or only by exceptions, which name nothing
         named = seen.finding.misconception
-        if named is None or not _alike(trial, step, named, known):
+        if named is None or not _alike(harness, step, named, known):
             yield (
                 f"a {step} that behaves as {known.name} is told "
                 f"{named or 'only that values differ'}: draw inputs for its checks that tell "
@@ -207,26 +207,26 @@ def _gap(trial: Trial, known: Misconception) -> Iterator[str]:
             )
 
 
-def _first(trial: Trial, step: str) -> Seen | None:
-    failing = [seen for seen in trial.run_step(step).values() if seen.finding]
+def _first(harness: Harness, step: str) -> Seen | None:
+    failing = [seen for seen in harness.run_step(step).values() if seen.finding]
     answered = any(seen.finding and seen.finding.outcome in ANSWERED for seen in failing)
     return failing[0] if answered else None
 
 
-def _alike(trial: Trial, step: str, named: str, known: Misconception) -> bool:
+def _alike(harness: Harness, step: str, named: str, known: Misconception) -> bool:
     """Whether two mistakes are the same once they are inside the class.
 
     For example, keys times queries is the same as queries and keys swapped: both texts are true.
     """
     if named == known.name:
         return True
-    other = next(each for each in trial.reference.misconceptions if each.name == named)
+    other = next(each for each in harness.reference.misconceptions if each.name == named)
     margins = []
     for each in (known, other):
-        with trial.replaced({each.step: each.wrong}):
+        with harness.replaced({each.step: each.wrong}):
             # Where these fail, the standing checks are not asked.
-            own, telling, _ = by_purpose(trial.checks_of(step))
-            seen = [trial.run(check) for check in (*own, *telling)]
+            own, telling, _ = by_purpose(harness.checks_of(step))
+            seen = [harness.run(check) for check in (*own, *telling)]
             margins.append([result.margin for result in seen if result.finding])
     ours, theirs = margins
     # Margins count tolerances. Results that agree within a tolerance have margins that differ by
@@ -258,7 +258,7 @@ def seeds_for_mistakes(seeds: int) -> range:
     return range(FIRST_SEED, FIRST_SEED + count)
 
 
-def on_many_inputs(trial: Trial, seeds: Iterable[int]) -> ManyInputs:
+def on_many_inputs(harness: Harness, seeds: Iterable[int]) -> ManyInputs:
     """Try every known mistake on the inputs of each seed; report a gap with its first seed.
 
     Inside a class, where looking for a name takes most of the time, a seed is for a half of them.
@@ -266,7 +266,7 @@ def on_many_inputs(trial: Trial, seeds: Iterable[int]) -> ManyInputs:
     tried, margin = 0, math.inf
     found: dict[str, tuple[str, ...]] = {}
     for place, seed in enumerate(seeds):
-        drawn = trial.drawn_from(seed)
+        drawn = harness.drawn_from(seed)
         matrix = kill_matrix(drawn)
         tried, margin = tried + 1, min([margin, *(row.margin for row in matrix.rows)])
         gaps = {row.misconception: row.gaps() for row in matrix.rows}

@@ -1,10 +1,17 @@
-"""Puts every known mistake of an exercise into the character model, and measures what it costs."""
+"""Puts every known mistake of an exercise into the character model, and measures what it costs.
+
+`make costs` runs it. It writes the costs beside the exercise, and the page about them.
+"""
 
 from __future__ import annotations
 
+import argparse
+import json
+import math
+import sys
 import zipfile
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,41 +26,41 @@ from autograder.language_model.mistake_costs import (
     HEARD,
     MeasuredCosts,
     MistakeCost,
-    finite_loss,
     is_heard,
 )
 from autograder.language_model.writing import measured_loss, written
-from autograder.verification.trial import Trial, read_trial
+from autograder.model.exercise import MISTAKE_COSTS, read_exercise
+from autograder.model.files import write_whole
+from autograder.verification.harness import Harness, read_harness
 
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "solutions" / "numpy_single_head"  # whose class is the model's attention
+DOCUMENT = ROOT / "docs" / "mistake-costs.md"
 LENGTH = 60  # characters that are kept of what a mistake writes
 _AMPLE = 3600.0  # seconds: nothing is cut here
 
 
-def measured_costs(
-    folder: Path,
-    others: Sequence[CharacterModel] = (),
-    say: Callable[[str], None] = lambda name: None,
-) -> MeasuredCosts:
+def measured_costs(folder: Path, others: Sequence[CharacterModel] = ()) -> MeasuredCosts:
     """Return what each known mistake of the exercise in `folder` costs the model in the kit.
 
-    The spread is over this model and the `others`. `say` gets the name of each mistake before it
-    is tried.
+    The spread is over this model and the `others`.
     """
-    trial = read_trial(folder)
-    layer, models = trial.reference.exercise.speaker, (read_model(), *others)
-    right = [_loss(getattr(trial.module, layer), model) for model in models]
-    found = []
-    for known in trial.reference.misconceptions:
-        say(known.name)
-        found.append(_cost(trial, known, layer, list(zip(models, right))))
-    return MeasuredCosts(round(right[0], 3), _spread(right), len(models), tuple(found))
+    harness = read_harness(folder)
+    layer, models = harness.reference.exercise.speaker, (read_model(), *others)
+    right = [_loss(getattr(harness.module, layer), model) for model in models]
+    pairs = list(zip(models, right))
+    found = tuple(_cost(harness, known, layer, pairs) for known in harness.reference.misconceptions)
+    return MeasuredCosts(round(right[0], 3), _spread(right), len(models), found)
 
 
 def _cost(
-    trial: Trial, known: Misconception, layer: str, models: Sequence[tuple[CharacterModel, float]]
+    harness: Harness,
+    known: Misconception,
+    layer: str,
+    models: Sequence[tuple[CharacterModel, float]],
 ) -> MistakeCost:
-    with trial.replaced({known.step: known.wrong}) as module, np.errstate(all="ignore"):
-        shown_by = _shown_by(trial, known.step)
+    with harness.replaced({known.step: known.wrong}) as module, np.errstate(all="ignore"):
+        shown_by = _shown_by(harness, known.step)
         heard = [_hear(getattr(module, layer), model) for model, _ in models]
     losses = [each.loss for each in heard]
     finite = [loss for loss in losses if loss is not None]
@@ -81,11 +88,11 @@ class _Heard:
 
 def _hear(make: Any, model: CharacterModel) -> _Heard:
     try:
-        loss = finite_loss(_loss(make, model))
-        if loss is None:
+        loss = _loss(make, model)
+        if not math.isfinite(loss):
             return _Heard(None)
         pieces = written(make, length=LENGTH, seconds=_AMPLE, model=model)
-        return _Heard(loss, "".join(pieces))
+        return _Heard(round(loss, 3), "".join(pieces))
     except Unusable as error:
         return _Heard(None, stops=str(error))
     except Exception as error:  # whatever the mistake leads to
@@ -100,9 +107,9 @@ def _spread(losses: Sequence[float]) -> tuple[float, float]:
     return round(min(losses), 3), round(max(losses), 3)
 
 
-def _shown_by(trial: Trial, step: str) -> str:
+def _shown_by(harness: Harness, step: str) -> str:
     """Return the title of the first check of a step that finds something wrong."""
-    seen = trial.run_step(step)
+    seen = harness.run_step(step)
     return next((title_of(check) for check, result in seen.items() if result.finding), "")
 
 
@@ -127,7 +134,7 @@ def costs_document(title: str, costs: MeasuredCosts) -> str:
     lines = [
         f"# What each mistake costs: {title}",
         "",
-        "`attn costs` writes this page. A small language model, trained with right attention,",
+        "`make costs` writes this page. A small language model, trained with right attention,",
         "gets each known mistake in turn. The loss is in nats a character, on text that is new to",
         "it, as `attn play` measures it with the model in the kit. The spread goes from the lowest",
         f"to the highest of {costs.trainings} trainings, whose seeds differ. A mistake is heard in",
@@ -204,3 +211,28 @@ def _read(file: Path) -> CharacterModel:
 
 def _same(one: CharacterModel, other: CharacterModel) -> bool:
     return np.array_equal(one.weights["embeddings"], other.weights["embeddings"])
+
+
+def written_costs(costs: MeasuredCosts) -> str:
+    """Return the text of the file."""
+    return json.dumps(asdict(costs), indent=1, ensure_ascii=False) + "\n"
+
+
+def main(words: list[str] | None = None) -> None:
+    """Measure the costs, and write them beside the exercise and into the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("weights", type=Path, nargs="*", help="models of other trainings")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="of the exercise")
+    parser.add_argument("--document", type=Path, default=DOCUMENT, help="the page to write")
+    given: Any = parser.parse_args(words)
+    found = measured_costs(given.folder, read_trainings(given.weights))
+    write_whole(given.folder / MISTAKE_COSTS, written_costs(found))
+    write_whole(given.document, costs_document(read_exercise(given.folder).title, found))
+    print(f"{given.folder.name}: {len(found.mistakes)} mistakes, right {found.right:.2f} nats")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KitError as error:
+        sys.exit(f"error: {error}")

@@ -16,7 +16,7 @@ from autograder.checks.reference import Misconception, Reference, words_for
 from autograder.model.exercise import Step
 from autograder.model.request import Reply, Request, Returned
 from autograder.model.signature import signature_of
-from autograder.verification.trial import Trial
+from autograder.verification.harness import Harness
 
 # The grade level of a text (the years of school that it takes), by Flesch and Kincaid's formula.
 #
@@ -104,7 +104,7 @@ def syllables_of(word: str) -> int:
 #
 # Some texts are written in the files: titles, hints, misconceptions, prose, docstrings. The
 # checks compose the others from what is right, a fact and where to look. Those are collected
-# while the trial runs. For this, the trial also runs code that no known mistake explains.
+# while the harness runs. For this, the harness also runs code that no known mistake explains.
 
 RUNGS = ("first", "second", "third")
 # Markdown's fences, which hold drawings and columns of numbers; its tables, formulas and headings;
@@ -124,22 +124,22 @@ class StudentText:
     text: str
 
 
-def written_texts(trial: Trial) -> Iterator[StudentText]:
+def written_texts(harness: Harness) -> Iterator[StudentText]:
     """Give the texts for students in the files of an exercise."""
-    exercise = trial.reference.exercise
+    exercise = harness.reference.exercise
     for step in exercise.steps:
         yield StudentText(f"the title of {step.name}", step.title)
         yield from _hints(step)
     for remark in exercise.remarks:
         yield StudentText(f"the remark on {remark.uses}", remark.words)
-    for check in trial.checks:
+    for check in harness.checks:
         yield StudentText(f"the title of {check.originalname}", title_of(check))
-    for known in trial.reference.misconceptions:
+    for known in harness.reference.misconceptions:
         yield StudentText(f"the misconception {known.name}", known.words)
     yield StudentText("what is said at the end", exercise.closing.built)
     for each in exercise.closing.reading:
         yield StudentText(f"why to read “{each.title}”", each.why)
-    yield from _pairs(trial.reference)
+    yield from _pairs(harness.reference)
     solution = read_solution(exercise)
     for cell in taught(exercise, solution, read_cells(solution)):
         yield from _docstrings(cell) if cell.code else _paragraphs(cell)
@@ -181,22 +181,22 @@ def _docstrings(cell: Cell) -> Iterator[StudentText]:
             yield StudentText(f"the docstring of {node.name}", text)
 
 
-def compose_texts(trial: Trial) -> None:
+def compose_texts(harness: Harness) -> None:
     """Run every check so that it composes the messages that are not shown for a named mistake.
 
     The checks run over every known mistake without naming it, and over code that gives the same
-    answer to every question. The trial's own listener hears the messages. If a check is run with
+    answer to every question. The harness's own listener hears the messages. If a check is run with
     several parameters, the first is enough.
     """
-    checks = {check.originalname: check for check in reversed(trial.checks) if step_of(check)}
+    checks = {check.originalname: check for check in reversed(harness.checks) if step_of(check)}
     for check in checks.values():
-        trial.run(check, naming=False, respondent=SameAnswer(trial))
-    classes = trial.reference.layers
-    for known in trial.reference.misconceptions:
-        with trial.replaced({known.step: known.wrong}):
+        harness.run(check, naming=False, respondent=SameAnswer(harness))
+    classes = harness.reference.layers
+    for known in harness.reference.misconceptions:
+        with harness.replaced({known.step: known.wrong}):
             for check in checks.values():
                 if step_of(check) in (known.step, *classes):
-                    trial.run(check, naming=False)
+                    harness.run(check, naming=False)
 
 
 class SameAnswer:
@@ -205,8 +205,8 @@ class SameAnswer:
     No known mistake does that, but some checks exist only for it and have their own words.
     """
 
-    def __init__(self, trial: Trial) -> None:
-        self._reference = trial.reference
+    def __init__(self, harness: Harness) -> None:
+        self._reference = harness.reference
         self._answer: Reply | None = None
 
     def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
@@ -244,20 +244,20 @@ UNWANTED = (
 )
 
 
-def word_gaps(trial: Trial, heard: Iterable[str] = ()) -> tuple[str, ...]:
+def word_gaps(harness: Harness, heard: Iterable[str] = ()) -> tuple[str, ...]:
     """Return a sentence for each text that is missing, not for students, or hard to read.
 
     `heard` has the messages that the checks composed. Raises `KitError` when a step has no
     worked example.
     """
-    reference = trial.reference
+    reference = harness.reference
     record_examples(reference.exercise.folder)
     steps = reference.exercise.steps
     titles = [gap for step in steps for gap in _title_gaps(step)]
     hints = [gap for step in steps for gap in _hint_gaps(step)]
     words = [gap for known in reference.misconceptions for gap in _misconception_gaps(known)]
     composed = [StudentText("a message of a check", text) for text in sorted(heard)]
-    texts = dict.fromkeys((*written_texts(trial), *composed))
+    texts = dict.fromkeys((*written_texts(harness), *composed))
     return (*titles, *hints, *words, *reading_gaps(texts, terms_of(reference)))
 
 

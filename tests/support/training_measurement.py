@@ -1,18 +1,26 @@
-"""Trains with every known mistake of an exercise in its place, and measures what comes of it."""
+"""Trains with every known mistake of an exercise in its place, and measures what comes of it.
+
+`make training-costs` runs it. It writes what it finds beside each exercise, and the page about it.
+"""
 
 from __future__ import annotations
 
+import argparse
+import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from autograder.checks.marks import title_of
 from autograder.checks.reference import Misconception
+from autograder.errors import KitError
 from autograder.judging.inprocess import Unusable
-from autograder.model.exercise import LayerTraining, read_exercise
+from autograder.model.exercise import MISTAKE_COSTS, LayerTraining, find_exercise, read_exercise
+from autograder.model.files import write_whole
 from autograder.training_tasks.training import trained
 from autograder.training_tasks.training_task import task_named
 from autograder.training_tasks.training_words import (
@@ -25,28 +33,28 @@ from autograder.training_tasks.training_words import (
     number_range,
     read_trainings,
 )
-from autograder.verification.trial import Trial, read_trial
+from autograder.verification.harness import Harness, read_harness
 
+ROOT = Path(__file__).resolve().parents[2]
+SOLUTIONS = ROOT / "solutions"
+DOCUMENT = ROOT / "docs" / "training-costs.md"
 SEEDS = 5  # trainings of the right layer on each task, and with a mistake that is noticed
 _AMPLE = 3600.0  # seconds: nothing is cut here
 _MOST_WORDS = 200  # characters of an error
 
 
-def measured_trainings(
-    folder: Path, say: Callable[[str], None] = lambda name: None, steps: int | None = None
-) -> MeasuredTrainings:
+def measured_trainings(folder: Path, steps: int | None = None) -> MeasuredTrainings:
     """Return what comes of the tasks of the exercise in `folder`, with each known mistake.
 
     A mistake is trained with once; where that is noticed and no error ends it, with more seeds.
-    steps: those of each task, if not given. `say` gets the name of each mistake before it is tried.
+    steps: those of each task, if not given.
     """
-    trial = read_trial(folder)
-    trainings = trial.reference.exercise.trainings
-    right = tuple(_outcome(trial.module, each, range(SEEDS), steps) for each in trainings)
+    harness = read_harness(folder)
+    trainings = harness.reference.exercise.trainings
+    right = tuple(_outcome(harness.module, each, range(SEEDS), steps) for each in trainings)
     measured = MeasuredTrainings(right, ())
-    for known in trial.reference.misconceptions:
-        say(known.name)
-        found = _trained_mistake(trial, known, measured, steps)
+    for known in harness.reference.misconceptions:
+        found = _trained_mistake(harness, known, measured, steps)
         measured = replace(measured, mistakes=(*measured.mistakes, found))
     return measured
 
@@ -61,12 +69,12 @@ def _learned(
 
 
 def _trained_mistake(
-    trial: Trial,
+    harness: Harness,
     known: Misconception,
     measured: MeasuredTrainings,
     steps: int | None,
 ) -> TrainedMistake:
-    trainings = _learned(measured, trial.reference.exercise.trainings)
+    trainings = _learned(measured, harness.reference.exercise.trainings)
     layers = [each.layer for each in trainings]
     concerned = [
         each
@@ -74,8 +82,8 @@ def _trained_mistake(
         # A wrong layer concerns the tasks that are learned through it, a wrong step all of them.
         if known.step not in layers or each.layer == known.step
     ]
-    with trial.replaced({known.step: known.wrong}) as module:
-        seen = trial.run_step(known.step)
+    with harness.replaced({known.step: known.wrong}) as module:
+        seen = harness.run_step(known.step)
         shown_by = next((title_of(check) for check, result in seen.items() if result.finding), "")
         outcomes = []
         for training in concerned:
@@ -140,7 +148,7 @@ def _result(
 _HEAD = (
     "# What each mistake does to a training",
     "",
-    "`attn training-costs` writes this page. A small model learns the tasks of `attn play` with",
+    "`make training-costs` writes this page. A small model learns the tasks of `attn play` with",
     f"the right layer, {SEEDS} times from {SEEDS} seeds, and then with each known mistake in the",
     f"place of the right step. Each is tried on {COUNT} new inputs. The cells say how many of them",
     "come out right, and the loss in nats a digit; of several trainings, the lowest and the",
@@ -202,3 +210,34 @@ def _rank(measured: MeasuredTrainings, mistake: TrainedMistake) -> tuple[bool, b
         measured.is_hidden(mistake),
         any(each.stops for each in mistake.outcomes),
     )
+
+
+def written_trainings(measured: MeasuredTrainings) -> str:
+    """Return the text of the file."""
+    return json.dumps(asdict(measured), indent=1, ensure_ascii=False) + "\n"
+
+
+def main(words: list[str] | None = None) -> None:
+    """Measure the exercises that are named, or all, and write the page about all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("exercises", nargs="*", help="by their names; all if none is named")
+    parser.add_argument("--solutions", type=Path, default=SOLUTIONS)
+    parser.add_argument("--document", type=Path, default=DOCUMENT, help="the page to write")
+    parser.add_argument("--steps", type=int, help="of each training, for a trial")
+    given: Any = parser.parse_args(words)
+    folders = sorted(path.parent for path in given.solutions.glob("*/exercise.toml"))
+    named = [find_exercise(name, given.solutions) for name in given.exercises]
+    for exercise in named or map(read_exercise, folders):
+        if exercise.trainings:
+            found = measured_trainings(exercise.folder, steps=given.steps)
+            write_whole(exercise.folder / MISTAKE_COSTS, written_trainings(found))
+            hidden = sum(map(found.is_hidden, found.mistakes))
+            print(f"{exercise.name}: {len(found.mistakes)} mistakes, {hidden} stay hidden")
+    write_whole(given.document, training_document(folders))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KitError as error:
+        sys.exit(f"error: {error}")

@@ -14,8 +14,8 @@ from autograder.judging.explanation import CAUSES, MEANINGS, meaning
 from autograder.model.request import ExceptionReport, Failed
 from autograder.model.symbols import MARKS
 from autograder.model.verdict import Outcome
-from autograder.verification.trial import read_trial
-from autograder.verification.wording import (
+from autograder.verification.harness import read_harness
+from autograder.verification.text_rules import (
     HARDEST,
     StudentText,
     compose_texts,
@@ -87,7 +87,7 @@ def test_a_term_that_is_taught_is_not_a_hard_word_and_any_other_is() -> None:
 
 
 def test_the_terms_of_an_exercise_are_those_of_its_titles_and_signatures() -> None:
-    terms = terms_of(read_trial(SOLUTIONS / "numpy_single_head").reference)
+    terms = terms_of(read_harness(SOLUTIONS / "numpy_single_head").reference)
     assert {"attention", "embedding", "projection", "initialization"} <= terms
     assert not {"reduction", "forbidden", "necessarily"} & terms
 
@@ -156,9 +156,9 @@ def planted(folder: Path, text: str) -> tuple[str, ...]:
         assert old in source, f"{old!r} is not in {file} any more"
         path.write_text(source.replace(old, new.replace("{}", text), 1), encoding="utf-8")
     heard: set[str] = set()
-    trial = read_trial(copy, heard.add)
-    compose_texts(trial)
-    return word_gaps(trial, heard)
+    harness = read_harness(copy, heard.add)
+    compose_texts(harness)
+    return word_gaps(harness, heard)
 
 
 @pytest.mark.parametrize(
