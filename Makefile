@@ -120,9 +120,11 @@ check-proof: $(BROWSER)
 mutants: $(READY)
 	$(BIN)/attn verify --mutants all --seeds 20
 
-# The rooms of the package, floor by floor, and what each imports.
+# The rooms of the package, floor by floor, and what each imports; how large the package is, and how
+# much of it grading one hand-in enters.
 layers: $(READY)
 	@$(BIN)/python tests/support/import_layers.py
+	@PYTHONPATH=tests $(BIN)/python tests/support/entered_files.py
 
 # What is said of many hand-ins in the folder TO: the sample class, known mistakes, variants, mutants
 # (MUTANTS of each step), layers in one piece, and what lies in MORE/EXERCISE. FROM=another corpus takes
