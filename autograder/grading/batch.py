@@ -12,7 +12,7 @@ import atexit
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, partial
@@ -241,18 +241,17 @@ class _JudgedBatch:
 
     def judge(self, judging: Judging) -> None:
         """Judge what is left, and keep every verdict."""
-        with self.journal.writer() if self.journal else nullcontext() as writer:
-            for number, submission in enumerate(self.submissions):
-                if number in self._known:
-                    continue
-                self.progress.begin(number)
+        for number, submission in enumerate(self.submissions):
+            if number in self._known:
+                continue
+            self.progress.begin(number)
+            verdict = _tried(judging, submission, self.progress)
+            if verdict.infrastructure:
                 verdict = _tried(judging, submission, self.progress)
-                if verdict.infrastructure:
-                    verdict = _tried(judging, submission, self.progress)
-                verdict = replace(verdict, judged_at=_now(), judged_by=judged_by())
-                verdict = kept(writer, self.keys[number], verdict, self.exercise, submission)
-                self._known[number] = verdict
-                self.progress.done(verdict)
+            verdict = replace(verdict, judged_at=_now(), judged_by=judged_by())
+            verdict = kept(self.journal, self.keys[number], verdict, self.exercise, submission)
+            self._known[number] = verdict
+            self.progress.done(verdict)
 
 
 def _found(
