@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import ast
 import atexit
-import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -65,19 +63,9 @@ def remarks_on(submission: Submission, exercise: Exercise) -> tuple[str, ...]:
 
     What no step calls says nothing of them: the released notebook has cells of its own, too.
     """
-    # Most hand-ins hold none of the words; then nothing is parsed.
-    # Python reads ℕ as N, and so do we.
-    written = [unicodedata.normalize("NFKC", cell) for cell in submission.cells]
-    likely = [each for each in exercise.remarks if _is_written(each.uses, written)]
-    used = _used(submission.cells, [step.name for step in exercise.steps]) if likely else set()
-    told = (remark.words for remark in likely if remark.uses in used)
+    used = _used(submission.cells, [step.name for step in exercise.steps])
+    told = (remark.words for remark in exercise.remarks if remark.uses in used)
     return tuple(dict.fromkeys(told))  # two names may have the same words
-
-
-def _is_written(uses: str, cells: Iterable[str]) -> bool:
-    word = uses.rpartition(".")[2]
-    name = re.compile(rf"\b{re.escape(word)}\b")
-    return any(word in cell and name.search(cell) for cell in cells)
 
 
 def _used(cells: Iterable[str], steps: Iterable[str]) -> set[str]:
