@@ -10,7 +10,6 @@ import pytest
 
 from autograder.checks.marks import shares_inputs
 from autograder.judging.diagnosis import Candidate
-from autograder.model.given_answers import GivenAnswers
 from autograder.model.request import KnownReplies, Reply, Request, Returned
 
 # Replies that have passed a check before, on inputs that hand-ins share.
@@ -83,13 +82,9 @@ class ReplayedMistakes:
 
 
 class Memories:
-    """A memory of the inputs of one hand-in, and one for each seed that many hand-ins share.
-
-    `given` are answers to calls of students' code, which may be those of any hand-in.
-    """
+    """A memory of the inputs of one hand-in, and one for each seed that many hand-ins share."""
 
     def __init__(self) -> None:
-        self.given = GivenAnswers()
         self._shared: dict[int, Memory] = {}
         self.forget_hand_in()
 
@@ -117,7 +112,6 @@ class Memories:
 
     def clear(self) -> None:
         """Forget everything."""
-        self.given.clear()
         self._shared.clear()
         self.forget_hand_in()
 

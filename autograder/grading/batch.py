@@ -305,14 +305,7 @@ def _judged(judging: Judging, submission: Submission, progress: WorkProgress) ->
     answer = partial(reference_answer, judging.reference)
     of_class = secret, judging.exercise_hash
     zygote.inherit(of_class, judging.reference.memories.repeated((seeds.shared, seeds.common)))
-    with Loaded(
-        zygote,
-        submission,
-        exercise,
-        seed=generators,
-        answer=answer,
-        given_answers=judging.reference.memories.given,
-    ) as loaded:
+    with Loaded(zygote, submission, exercise, seed=generators, answer=answer) as loaded:
         judged = judging.plugin.judged_by(
             loaded,
             send_step,
