@@ -11,7 +11,7 @@ ALL_MINUTES := 40
 BROWSER := $(VENV)/.browser
 PYODIDE := $(VENV)/.pyodide/.complete
 
-.PHONY: learn demo site test test-all test-attacks test-costs coverage test-browser test-wasm test-postgres pictures check check-code check-proof mutants layers build bench costs training-costs clean
+.PHONY: learn demo site test test-all test-attacks test-costs coverage test-browser test-wasm test-postgres pictures check check-code check-proof mutants layers corpus corpus-diff build bench costs training-costs clean
 
 # Tests start hundreds of processes, and each would compile the kit anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -120,9 +120,24 @@ check-proof: $(BROWSER)
 mutants: $(READY)
 	$(BIN)/attn verify --mutants all --seeds 20
 
-# The rooms of the package, floor by floor, and what each imports.
+# The rooms of the package, floor by floor, and what each imports; how large the package is, and how
+# much of it grading one hand-in enters.
 layers: $(READY)
 	@$(BIN)/python tests/support/import_layers.py
+	@PYTHONPATH=tests $(BIN)/python tests/support/entered_files.py
+
+# What is said of many hand-ins in the folder TO: the sample class, known mistakes, variants, mutants
+# (MUTANTS of each step), layers in one piece, and what lies in MORE/EXERCISE. FROM=another corpus takes
+# its hand-ins, so that only what is said can differ; ONLY=exercises leaves out the others.
+MUTANTS ?= 20
+CORPUS = PYTHONPATH=tests $(BIN)/python tests/support/corpus.py
+corpus: $(READY)
+	@$(CORPUS) make "$(TO)" --mutants $(MUTANTS) $(if $(FROM),--source "$(FROM)") \
+	  --only $(ONLY) --more $(MORE)
+
+# What differs between two of these: facts, at which it fails, then sentences.
+corpus-diff: $(READY)
+	@$(CORPUS) diff "$(OLD)" "$(NEW)"
 
 # What a hand-in costs, against plain nbgrader, pytest and the floor, as ratios in one run of about
 # twenty minutes; not a test. BENCH=--page also writes docs/benchmarks.md. At the end, how long a

@@ -6,7 +6,7 @@ of the student's: the order of the steps stands in `solution.py` and nowhere els
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import ModuleType
@@ -15,14 +15,12 @@ from typing import Any
 import numpy as np
 
 from autograder.checks.author_error import OURS
-from autograder.checks.memory import KnownWalks, RightWalk, StepCall
 from autograder.checks.reference import Reference
 from autograder.judging.compare import ResultSpec, arrays_of, compare, compare_form, whole_number
 from autograder.judging.diagnosis import diagnose, failure
 from autograder.judging.inprocess import round_tripped
 from autograder.model.request import (
     Failed,
-    PipelinedRespondent,
     Reply,
     Request,
     Respondent,
@@ -46,6 +44,22 @@ class ChainBroken(Exception):
     def __init__(self, finding: Finding) -> None:
         super().__init__(finding.message)
         self.finding = finding
+
+
+@dataclass(frozen=True)
+class StepCall:
+    """One call on the way: what a step was asked and what it gave."""
+
+    request: Request
+    reply: Reply
+
+
+@dataclass(frozen=True)
+class RightWalk:
+    """The calls of the reference's own walk, and what comes out at the end."""
+
+    calls: tuple[StepCall, ...]
+    end: Value
 
 
 @dataclass(frozen=True)
@@ -114,14 +128,10 @@ def _usable(actual: Value, expected: Value) -> bool:
 
 @dataclass(frozen=True)
 class Chain:
-    """Runs a chain once with the reference's steps and once with the student's.
-
-    `known` is what other runs on the same inputs have shown.
-    """
+    """Runs a chain once with the reference's steps and once with the student's."""
 
     reference: Reference
     respondent: Respondent
-    known: KnownWalks = field(default_factory=KnownWalks)
 
     def judged(self, run: Run) -> ChainVerdict:
         """Return how the student's chain ends and, when it is wrong, where it breaks first.
@@ -129,26 +139,8 @@ class Chain:
         Only the final result decides: steps that deviate together and give the right
         result are not broken.
         """
-        begun: list[Reply] = []
-        alike = self.known.passing
-        while alike:
-            # What was replied so far is the same in them, and so is what is asked next.
-            calls = [walk[len(begun)] for walk in alike]
-            begun.append(self._ask_student(calls[0].request, [call.reply for call in calls]))
-            alike = tuple(
-                walk for walk, call in zip(alike, calls) if self._goes_on_as(call, begun[-1])
-            )
-            if alike and len(alike[0]) == len(begun):
-                self.known.keep(alike[0])
-                return ChainVerdict(Outcome.PASSED)
-        right = self.known.right = self.known.right or self._right_walk(run)
-        # The replies so far are to the very requests that this walk begins with.
-        replies = iter(begun)
-        walk = Walk(
-            self.reference.exercise.library,
-            lambda request: next(replies, None) or self._ask_student(request),
-            right.calls,
-        )
+        right = self._right_walk(run)
+        walk = Walk(self.reference.exercise.library, self.respondent.ask, right.calls)
         try:
             last = self.reference.form(right.calls[-1].request.target)
             finding = compare(self._end(run, walk), right.end, last)
@@ -156,7 +148,6 @@ class Chain:
             finding = broken.finding
         if finding:
             return self._broken(right.calls, walk.calls, finding)
-        self.known.keep(tuple(walk.calls))
         return ChainVerdict(Outcome.PASSED)
 
     def _right_walk(self, run: Run) -> RightWalk:
@@ -166,29 +157,6 @@ class Chain:
         except ChainBroken as broken:
             raise RuntimeError(f"the reference fails on its own chain: {broken}") from broken
         return RightWalk(tuple(own_way.calls), end)
-
-    def _goes_on_as(self, call: StepCall, reply: Reply) -> bool:
-        """Say whether a walk goes on after a reply as it did after that of a call."""
-        if not isinstance(reply, Returned) or not isinstance(call.reply, Returned):
-            return False
-        if not reply.encoded:
-            return False
-        # A random draw is only made: the reference's own is used.
-        return reply.encoded == call.reply.encoded or bool(self._random(call.request.target))
-
-    def _ask_student(self, request: Request, known: Iterable[Reply] = ()) -> Reply:
-        """Ask for one step; return the very reply that is `known` if the bytes are the same."""
-        if self._pipelined is None:
-            return self.respondent.ask(request)
-        returned = (reply for reply in known if isinstance(reply, Returned))
-        seen = {reply.encoded: reply for reply in returned if reply.encoded}
-        (reply,) = self._pipelined.ask_all([request], [seen])
-        return reply
-
-    @cached_property
-    def _pipelined(self) -> PipelinedRespondent | None:
-        # Looked up once: what a protocol asks for is collected at each look.
-        return self.respondent if isinstance(self.respondent, PipelinedRespondent) else None
 
     def _end(self, run: Run, walk: Walk) -> Value:
         """Return what comes out at the end; raise `ChainBroken` when the answers lead nowhere."""

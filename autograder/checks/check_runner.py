@@ -26,7 +26,7 @@ from autograder.checks.collection import CollectedChecks
 from autograder.checks.conversation import CheckTerms, Conversation, RunningCheck
 from autograder.checks.draw import Draw
 from autograder.checks.marks import needs_only_ours, step_of, tokens_of
-from autograder.checks.memory import InputSeeds, KnownWalks, PassingReplies
+from autograder.checks.memory import InputSeeds, PassingReplies
 from autograder.checks.reference import Reference, load_module
 from autograder.checks.student import Student
 from autograder.checks.varied_request import parameters
@@ -157,10 +157,7 @@ class CheckRunner:
     def chain(self, run: Run) -> None:
         """Judge the student's own steps end to end."""
         now = self._running
-        shared = self.seeds.shared_by(now.item) is not None and now.terms.together
-        walks = self.reference.memories.now.walks if shared else {}
-        known = walks.setdefault(self.checks.place_of(now.item), KnownWalks())
-        now.chain = Chain(self.reference, now.terms.respondent, known).judged(run)
+        now.chain = Chain(self.reference, now.terms.respondent).judged(run)
 
     def caught(self, error: BaseException) -> None:
         """Keep what the check that runs now has raised."""

@@ -10,46 +10,11 @@ import pytest
 
 from autograder.checks.marks import shares_inputs
 from autograder.judging.diagnosis import Candidate
-from autograder.model.given_answers import GivenAnswers
 from autograder.model.request import KnownReplies, Reply, Request, Returned
-from autograder.protocol.wire import Value
-
-# Walks through the chain of the steps: the reference's own, and those of students that passed.
-
-_MOST_KEPT = 4  # ways to round: right steps differ in nothing else
-
-
-@dataclass(frozen=True)
-class StepCall:
-    """One call on the way: what a step was asked and what it gave."""
-
-    request: Request
-    reply: Reply
-
-
-@dataclass(frozen=True)
-class RightWalk:
-    """The calls of the reference's own walk, and what comes out at the end."""
-
-    calls: tuple[StepCall, ...]
-    end: Value
-
-
-@dataclass
-class KnownWalks:
-    """What is known of a chain on inputs that hand-ins share: the reference's walk, and some that
-    passed. Whoever gives the same replies to the same requests passes again."""
-
-    right: RightWalk | None = None
-    passing: tuple[tuple[StepCall, ...], ...] = ()
-
-    def keep(self, passed: tuple[StepCall, ...]) -> None:
-        """Keep a walk that passed, the last ones first."""
-        others = (walk for walk in self.passing if walk is not passed)
-        self.passing = (passed, *others)[:_MOST_KEPT]
-
 
 # Replies that have passed a check before, on inputs that hand-ins share.
+
+_MOST_KEPT = 4  # ways to round: right steps differ in nothing else
 
 
 class PassingReplies:
@@ -98,15 +63,14 @@ COLLECTING = -1
 class Memory:
     """The reference's answers by the keys of their requests, what was drawn, and what passed.
 
-    `singles` are what known mistakes of a function give. `passing` and `walks` hold what passed a
-    check, by its place among all checks.
+    `singles` are what known mistakes of a function give. `passing` holds what passed a check, by
+    its place among all checks.
     """
 
     expected: dict[bytes, Reply] = field(default_factory=dict)
     singles: dict[bytes, tuple[Candidate, ...]] = field(default_factory=dict)
     drawn: dict[Hashable, Any] = field(default_factory=dict)
     passing: dict[int, PassingReplies] = field(default_factory=dict)
-    walks: dict[int, KnownWalks] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -118,14 +82,9 @@ class ReplayedMistakes:
 
 
 class Memories:
-    """A memory of the inputs of one hand-in, and one for each seed that many hand-ins share.
-
-    `given` are answers to calls of students' code, which may be those of any hand-in.
-    """
+    """A memory of the inputs of one hand-in, and one for each seed that many hand-ins share."""
 
     def __init__(self) -> None:
-        self.undrawn: dict[bytes, Reply] = {}  # for requests that hold nothing drawn
-        self.given = GivenAnswers()
         self._shared: dict[int, Memory] = {}
         self.forget_hand_in()
 
@@ -153,8 +112,6 @@ class Memories:
 
     def clear(self) -> None:
         """Forget everything."""
-        self.undrawn.clear()
-        self.given.clear()
         self._shared.clear()
         self.forget_hand_in()
 

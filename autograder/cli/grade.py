@@ -13,7 +13,6 @@ from autograder.cli.output import lasting_output
 from autograder.grading.class_task import GradingOptions, hidden_hand_ins, passed_over
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.output_folder import WAITS, class_lock, ended_by_signals
-from autograder.grading.rare_collection import collected_rarely
 from autograder.grading.sandbox_start import give_head_start
 from autograder.model.sanitize import terminal_line
 
@@ -52,7 +51,7 @@ def grade_path(
 
     path, output = class_folder(path), output.absolute() if output else None
     lock = class_lock(path, lambda: say(WAITS))
-    with ended_by_signals(), lock, collected_rarely():
+    with ended_by_signals(), lock:
         found = found_class(path, exercise, solutions, output)
         handed_in = found.task.hand_ins[0].root or path
         for words, names in (

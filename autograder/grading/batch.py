@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import ast
 import atexit
-import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, partial
@@ -65,19 +63,9 @@ def remarks_on(submission: Submission, exercise: Exercise) -> tuple[str, ...]:
 
     What no step calls says nothing of them: the released notebook has cells of its own, too.
     """
-    # Most hand-ins hold none of the words; then nothing is parsed.
-    # Python reads ℕ as N, and so do we.
-    written = [unicodedata.normalize("NFKC", cell) for cell in submission.cells]
-    likely = [each for each in exercise.remarks if _is_written(each.uses, written)]
-    used = _used(submission.cells, [step.name for step in exercise.steps]) if likely else set()
-    told = (remark.words for remark in likely if remark.uses in used)
+    used = _used(submission.cells, [step.name for step in exercise.steps])
+    told = (remark.words for remark in exercise.remarks if remark.uses in used)
     return tuple(dict.fromkeys(told))  # two names may have the same words
-
-
-def _is_written(uses: str, cells: Iterable[str]) -> bool:
-    word = uses.rpartition(".")[2]
-    name = re.compile(rf"\b{re.escape(word)}\b")
-    return any(word in cell and name.search(cell) for cell in cells)
 
 
 def _used(cells: Iterable[str], steps: Iterable[str]) -> set[str]:
@@ -241,18 +229,17 @@ class _JudgedBatch:
 
     def judge(self, judging: Judging) -> None:
         """Judge what is left, and keep every verdict."""
-        with self.journal.writer() if self.journal else nullcontext() as writer:
-            for number, submission in enumerate(self.submissions):
-                if number in self._known:
-                    continue
-                self.progress.begin(number)
+        for number, submission in enumerate(self.submissions):
+            if number in self._known:
+                continue
+            self.progress.begin(number)
+            verdict = _tried(judging, submission, self.progress)
+            if verdict.infrastructure:
                 verdict = _tried(judging, submission, self.progress)
-                if verdict.infrastructure:
-                    verdict = _tried(judging, submission, self.progress)
-                verdict = replace(verdict, judged_at=_now(), judged_by=judged_by())
-                verdict = kept(writer, self.keys[number], verdict, self.exercise, submission)
-                self._known[number] = verdict
-                self.progress.done(verdict)
+            verdict = replace(verdict, judged_at=_now(), judged_by=judged_by())
+            verdict = kept(self.journal, self.keys[number], verdict, self.exercise, submission)
+            self._known[number] = verdict
+            self.progress.done(verdict)
 
 
 def _found(
@@ -318,14 +305,7 @@ def _judged(judging: Judging, submission: Submission, progress: WorkProgress) ->
     answer = partial(reference_answer, judging.reference)
     of_class = secret, judging.exercise_hash
     zygote.inherit(of_class, judging.reference.memories.repeated((seeds.shared, seeds.common)))
-    with Loaded(
-        zygote,
-        submission,
-        exercise,
-        seed=generators,
-        answer=answer,
-        given_answers=judging.reference.memories.given,
-    ) as loaded:
+    with Loaded(zygote, submission, exercise, seed=generators, answer=answer) as loaded:
         judged = judging.plugin.judged_by(
             loaded,
             send_step,

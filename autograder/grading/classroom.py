@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from operator import itemgetter
 from pathlib import Path
 from typing import Protocol
 
 from autograder.grading.class_task import HandIn
-from autograder.grading.digest import input_seed, shared_seed
+from autograder.grading.digest import input_seed
 from autograder.grading.grader_pool import Cause, GraderPool, Loss
 from autograder.grading.journal import Journal, judging_key, kept
 from autograder.grading.unjudged import JudgedStep, infrastructure, unfinished
@@ -210,7 +209,7 @@ def judge_class(
     start). Raises `KitError` when the exercise cannot be used or the sandbox falls short of the
     demand.
     """
-    groups = _equal(submissions, exercise, run.secret)
+    groups = _equal(submissions)
     firsts = LazySequence.picked(submissions, [group[0].place for group in groups])
 
     def tell(place: int, verdict: Verdict) -> None:
@@ -295,20 +294,13 @@ class _StudentPlace:
     place: int
 
 
-def _equal(
-    submissions: Sequence[Submission], exercise: Exercise, secret: bytes
-) -> list[list[_StudentPlace]]:
-    """Group submissions whose verdicts will say the same: equal code, and equal remarks on it.
-
-    Groups that share a seed of their inputs are neighbors, so a grader process gets few of these
-    seeds and computes what belongs to each of them once.
-    """
-    groups: dict[tuple[int, str], list[_StudentPlace]] = {}
+def _equal(submissions: Sequence[Submission]) -> list[list[_StudentPlace]]:
+    """Group submissions whose verdicts will say the same: equal code, and equal remarks on it."""
+    groups: dict[str, list[_StudentPlace]] = {}
     for place, submission in enumerate(submissions):
-        seed = input_seed(secret, exercise, submission.code_hash)
-        key = shared_seed(secret, exercise, seed), judging_key(submission, "", False)
+        key = judging_key(submission, "", False)
         groups.setdefault(key, []).append(_StudentPlace(submission.student, place))
-    return [groups[key] for key in sorted(groups, key=itemgetter(0))]
+    return list(groups.values())
 
 
 # A class that is read and judged, of which only outlines are in memory.

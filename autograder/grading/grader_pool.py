@@ -123,11 +123,13 @@ class Loss:
 class _Batch:
     """Items that one process works on: their places, and which one it works on now.
 
-    `memory` says how much it had used when it had no more.
+    `parts` are what it has of that one's result. `memory` says how much it had used when it had no
+    more.
     """
 
     places: list[int]
     position: int | None = None
+    parts: list[Any] = field(default_factory=list)
     memory: str = ""
     done: set[int] = field(default_factory=set)
 
@@ -285,7 +287,10 @@ class GraderPool:
             case "begin":
                 self._false_starts = 0
                 batch.position = message.number
+                batch.parts.clear()
                 process.begin()
+            case "part":
+                batch.parts.append(message.value)
             case "done":
                 batch.done.add(message.number)
                 batch.position = None
@@ -322,7 +327,7 @@ class GraderPool:
         # What it has said until now counts: it may have gone on after the look at the clock.
         self._listen(process, result)
         on = batch.position
-        parts = () if on is None else process.parts_of(on)
+        parts = () if on is None else tuple(batch.parts)
         process.end()
         if self._busy.pop(process, None) is None:
             self._idle.remove(process)  # it has finished

@@ -18,7 +18,7 @@ import sqlite3
 import time
 import types
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -30,8 +30,6 @@ from autograder.model.exercise import Exercise, Step
 from autograder.model.files import share
 from autograder.model.verdict import NOT_JUDGED, Outcome, StepVerdict, Verdict
 from autograder.submission.reading import Submission, hash_of
-
-# Writing into the journal: many verdicts through one connection, each a transaction of its own.
 
 SECONDS_TO_WAIT = 5.0  # for another process that writes to the same journal
 TRIES, PAUSE = 3, 0.2  # seconds between two tries to write
@@ -63,57 +61,6 @@ def connected(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-class JournalWriter:
-    """Keeps verdicts in the journal at `path`, which it holds open until it is closed.
-
-    No lock outlives a verdict. To open the journal takes five times as long as to write one; it is
-    opened again after a fault, and when another file lies there.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._connection: sqlite3.Connection | None = None
-        self._file: tuple[int, int] | None = None
-
-    def keep(self, key: str, verdict: Verdict) -> None:
-        """Keep `verdict` for good; raise `JournalFault` when that fails three times."""
-        row = key, verdict.to_json()
-        for last in (*[False] * (TRIES - 1), True):
-            try:
-                with faults_of(self._path), self._usable() as connection:
-                    connection.execute(
-                        "insert or replace into verdicts (key, verdict) values (?, ?)", row
-                    )
-                return
-            except JournalFault:
-                self.close()
-                if last:
-                    raise
-                time.sleep(PAUSE)
-
-    def _usable(self) -> sqlite3.Connection:
-        """Return a connection to the file that is there now."""
-        if self._connection is None or self._file != _identity(self._path):
-            self.close()
-            self._connection = connected(self._path)
-            self._file = _identity(self._path)
-        return self._connection
-
-    def close(self) -> None:
-        """Let go of the journal; what is kept after that opens it again."""
-        if self._connection:
-            self._connection.close()
-        self._connection = None
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 # Whether a verdict that was read back can be one that the kit gave; nothing is taken on trust.
@@ -333,12 +280,18 @@ class Journal:
 
     def keep(self, key: str, verdict: Verdict) -> None:
         """Keep `verdict` for good; raise `JournalFault` when that fails three times."""
-        with self.writer() as writer:
-            writer.keep(key, verdict)
-
-    def writer(self) -> AbstractContextManager[JournalWriter]:
-        """Give what keeps many verdicts, as `keep` does."""
-        return closing(JournalWriter(self.path))
+        row = key, verdict.to_json()
+        for last in (*[False] * (TRIES - 1), True):
+            try:
+                with faults_of(self.path), self._open() as connection:
+                    connection.execute(
+                        "insert or replace into verdicts (key, verdict) values (?, ?)", row
+                    )
+                return
+            except JournalFault:
+                if last:
+                    raise
+                time.sleep(PAUSE)
 
     def forget(self, keys: Iterable[str]) -> None:
         """Drop what is kept under `keys`; raise `JournalFault` when that is not possible."""
@@ -423,7 +376,7 @@ def _sound(text: bytes | None, key: str, student: str, exercise: Exercise) -> Ve
 
 
 def kept(
-    journal: Journal | JournalWriter | None,
+    journal: Journal | None,
     key: str,
     verdict: Verdict,
     exercise: Exercise,

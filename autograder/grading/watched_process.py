@@ -8,107 +8,26 @@ time and the clock, and the kernel limits its memory; neither depends on the cod
 from __future__ import annotations
 
 import contextlib
-import io
+import gc
 import multiprocessing
 import os
 import pickle
 import select
 import signal
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
-from multiprocessing import reduction
 from multiprocessing.connection import Connection
-from struct import Struct
 from typing import Any
 
 from autograder.errors import KitError
-from autograder.grading.rare_collection import collect_rarely
 from autograder.model.import_path import safe_for_a_new_process
 from autograder.model.machine_fault import fault_of
 from autograder.model.parent_process import end_with_parent
 from autograder.protocol.clock import processor_seconds
 from autograder.sandbox.access import remove_canaries
-
-# What a grader process has of a result that is not complete yet, in memory that its starter
-# reads.
-#
-# Nearly every result is completed, and then its parts are in it. So nobody is told of a part:
-# only when the process has ended without the result, its starter looks at what was noted.
-
-MOST_BYTES = 16_000_000  # of one item, as of a verdict in the journal; later parts are left out
-_HEAD = Struct("=qq")  # which item it is, and where its last part ends
-
-
-class NotedParts:
-    """The parts of the item that is worked on, in a file without a name.
-
-    One process writes, and the one that made the file reads when the writer has ended. So nothing
-    is read while it is written; what a writer had not finished is not there.
-    """
-
-    def __init__(self, descriptor: int | None = None) -> None:
-        self._file = _new_file() if descriptor is None else descriptor
-        self._number, self._end = 0, _HEAD.size
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Go to a process that is being started, with the open file."""
-        return _received, (reduction.DupFd(self._file),)
-
-    def begin(self, number: int) -> None:
-        """Forget what was noted: from now on it is about item `number`."""
-        self._number, self._end = number, _HEAD.size
-        self._write_head()
-
-    def add(self, part: Any) -> None:
-        """Note a part of that item, whatever becomes of this process."""
-        content = pickle.dumps(part, pickle.HIGHEST_PROTOCOL)
-        if self._end + len(content) > MOST_BYTES:
-            return
-        if os.pwrite(self._file, content, self._end) != len(content):
-            raise MemoryError("no memory is left for a part of a result")
-        self._end += len(content)
-        self._write_head()
-
-    def of(self, number: int) -> tuple[Any, ...]:
-        """Return what was noted about item `number`; nothing if it was about another one."""
-        head = os.pread(self._file, _HEAD.size, 0)
-        about, end = _HEAD.unpack(head) if head else (number, _HEAD.size)
-        if about != number:
-            return ()
-        return tuple(_read(os.pread(self._file, end - _HEAD.size, _HEAD.size)))
-
-    def close(self) -> None:
-        """Give the memory back; a second time, nothing is done."""
-        if self._file >= 0:
-            os.close(self._file)
-        self._file = -1
-
-    def _write_head(self) -> None:
-        os.pwrite(self._file, _HEAD.pack(self._number, self._end), 0)
-
-
-def _new_file() -> int:
-    if hasattr(os, "memfd_create"):
-        return os.memfd_create("parts")
-    with tempfile.TemporaryFile() as file:
-        return os.dup(file.fileno())
-
-
-def _received(descriptor: Any) -> NotedParts:
-    file: int = descriptor.detach()
-    os.set_inheritable(file, False)  # as it came: nothing that this process starts has a use for it
-    return NotedParts(file)
-
-
-def _read(content: bytes) -> Iterator[Any]:
-    stream = io.BytesIO(content)
-    while stream.tell() < len(content):
-        yield pickle.load(stream)
-
 
 # The processor cores that grader processes share, or have for themselves.
 #
@@ -149,7 +68,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Message:
-    """What a grader process says: `kind` is begin, done, memory, failed or finished."""
+    """What a grader process says: `kind` is begin, part, done, memory, failed or finished."""
 
     kind: str
     number: int = 0
@@ -167,10 +86,9 @@ class WorkProgress:
         send: Callable[[Message], None],
         megabytes: int | None,
         following: Callable[[], Sequence[Any] | None] = lambda: None,
-        parts: NotedParts | None = None,
     ) -> None:
         self._send, self._megabytes = send, megabytes
-        self._following, self._parts = following, parts
+        self._following = following
         self._number = 0
 
     def begin(self, number: int) -> None:
@@ -178,14 +96,11 @@ class WorkProgress:
         self._number = number
         if self._megabytes is not None:
             _bound_memory(self._megabytes)
-        if self._parts:
-            self._parts.begin(number)  # before it is said, so that nobody looks at older ones
         self._send(Message("begin", number))
 
     def part(self, value: Any) -> None:
-        """Note a part of the result, which is kept whatever happens to the rest."""
-        if self._parts:
-            self._parts.add(value)
+        """Hand over a part of the result, which is kept whatever happens to the rest."""
+        self._send(Message("part", self._number, value))
 
     def done(self, result: Any, number: int | None = None) -> None:
         """Hand over the result of item `number`, by default the one that was begun last."""
@@ -223,8 +138,7 @@ class WatchedProcess:
         # Spawned, not forked: it inherits nothing of its starter's memory.
         context = multiprocessing.get_context("spawn")
         self.line, far = context.Pipe()
-        self._parts = NotedParts()
-        self._process = context.Process(target=_serve, args=(far, self._parts, core), name="grader")
+        self._process = context.Process(target=_serve, args=(far, core), name="grader")
         with safe_for_a_new_process():
             self._process.start()
         far.close()
@@ -300,15 +214,10 @@ class WatchedProcess:
         self.kill()
         self._process.join()
 
-    def parts_of(self, number: int) -> tuple[Any, ...]:
-        """Return the parts of item `number` of its batch, once the process is stopped."""
-        return self._parts.of(number)
-
     def end(self) -> None:
         """Stop the process, and remove what it left in memory and on the disk."""
         self.stop()
         self.line.close()
-        self._parts.close()
         remove_canaries(self._process.pid or 0)
 
     def _used(self) -> float:
@@ -323,7 +232,7 @@ def _send(line: Connection, said: Any) -> None:
     line.send_bytes(pickle.dumps(said, pickle.HIGHEST_PROTOCOL))
 
 
-def _serve(line: Connection, parts: NotedParts, core: int | None) -> None:
+def _serve(line: Connection, core: int | None) -> None:
     """Do batch after batch until the starter is gone; the main function of a grader process."""
     # So that nothing is found by chance in the folder where the command was typed.
     os.chdir("/")
@@ -336,14 +245,14 @@ def _serve(line: Connection, parts: NotedParts, core: int | None) -> None:
     except KitError as error:
         _send(line, Message("failed", value=error))  # to be heard by who gives the first work
         return
-    collect_rarely()  # to search after each 700 new objects took a twentieth of the time
+    gc.set_threshold(20_000)  # to search after each 700 new objects takes a twentieth of the time
     orders, say = _Orders(line), partial(_send, line)
     while (order := orders.next()) is not None:
         work, items, megabytes = order
         _bound_memory(None)  # what a batch needs before its first item, such as PyTorch, is ours
         following = partial(orders.continuing, work, megabytes)
         try:
-            work(items, WorkProgress(say, megabytes, following, parts))
+            work(items, WorkProgress(say, megabytes, following))
         except KitError as error:
             say(Message("failed", value=error))
         except ImportError as error:

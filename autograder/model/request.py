@@ -20,7 +20,6 @@ from autograder.model.verdict import Outcome
 from autograder.protocol.call import EarlierCall
 from autograder.protocol.wire import Linear, Seed, Value, encode, to_json
 
-_UNDRAWN = (bool, int, float, str, type(None))
 _OWN_PRECISION = ("", "float64")
 
 
@@ -76,12 +75,6 @@ class Request:
     def inputs(self) -> tuple[Value, ...]:
         """What it hands over by position, and what it puts into an instance."""
         return (*self.arguments, *self.method_arguments, *self.attributes.values())
-
-    @cached_property
-    def is_drawn(self) -> bool:
-        """Say whether it holds an array or a seed, which are drawn."""
-        beside = (self.backward, *self.keywords.values(), *self.earlier)
-        return any(not isinstance(value, _UNDRAWN) for value in (*self.inputs, *beside))
 
     @cached_property
     def encoded(self) -> tuple[bytes, bytes]:

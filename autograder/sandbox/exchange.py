@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from autograder.model.given_answers import GivenAnswer
 from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned, Sighting
 from autograder.model.sanitize import clean
 from autograder.model.symbols import not_there, not_written
@@ -83,18 +82,11 @@ def _what_is_asked(op: str, leaning_on: tuple[str, ...]) -> bytes:
     return wire.to_json({"op": op, "leaning_on": list(leaning_on)})[1:-1]
 
 
-def answer_to(step: str, value: wire.Value | None) -> GivenAnswer:
-    """Return the answer to a worker's question about `step`; None refuses."""
-    if value is None:
-        return refusal_of(step)
+def answer_frame(number: int, value: wire.Value | None) -> bytes:
+    """Return the frame that answers a worker's question; None refuses."""
     parts: list[bytes] = []
-    facts = wire.to_json({"ok": True, "value": wire.encode(value, parts)})
-    return GivenAnswer(step, facts[1:], b"".join(parts))
-
-
-def refusal_of(step: str) -> GivenAnswer:
-    """Return the answer that refuses a question about `step`."""
-    return GivenAnswer(step, wire.to_json({"ok": False})[1:], b"")
+    answer = {} if value is None else {"value": wire.encode(value, parts)}
+    return wire.frame({"answer": number, "ok": value is not None, **answer}, parts)
 
 
 def unnumbered(number: int, head: bytes, payload: bytes) -> bytes:
@@ -120,23 +112,17 @@ def read_failures(
     return tuple(None if facts is None else _report(facts) for facts in failures)
 
 
-def unnumbered_question(number: int, head: bytes) -> bytes:
-    """Return a question's JSON without its number, as workers write it."""
-    own = _ASK + b"%d, " % number
-    if not head.startswith(own):
-        raise wire.WireError("a question is out of turn")
-    return head[len(own) :]
-
-
 def is_question(head: bytes) -> bool:
     """Say whether a frame is a question, by its JSON as workers write it."""
     return head.startswith(_ASK)
 
 
 def read_question(
-    header: dict[str, Any], payload: wire.Payload, leaning_on: Collection[str]
+    header: dict[str, Any], payload: wire.Payload, number: int, leaning_on: Collection[str]
 ) -> Question:
-    """Return a question about a step of `leaning_on`."""
+    """Return the question `number`, about a step of `leaning_on`."""
+    if type(header.get("ask")) is not int or header["ask"] != number:
+        raise wire.WireError("a question is out of turn")
     step, arguments, keywords = (header.get(key) for key in ("step", "arguments", "keywords"))
     if type(step) is not str or step not in leaning_on:
         raise wire.WireError("a question is about no step that may be asked about")

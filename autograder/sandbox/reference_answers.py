@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
-from autograder.model.given_answers import GivenAnswers, key_of
 from autograder.protocol import wire
 from autograder.protocol.wire import Value
 from autograder.sandbox import exchange
@@ -21,40 +20,24 @@ _LARGEST_QUESTION = 8 * 1024 * 1024  # bytes of all arrays; what is too much wor
 
 
 class ReferenceAnswers:
-    """Answers questions with `answer`, as frames; None refuses all.
+    """Answers questions with `answer`, as frames; None refuses all."""
 
-    What was asked with the same bytes is answered again from `given`, but for `drawing` steps. A
-    refusal because something was raised is not kept: it may have been a lack of memory.
-    """
-
-    def __init__(
-        self,
-        answer: AnswerOfReference | None,
-        drawing: Collection[str] = (),
-        given: GivenAnswers | None = None,
-    ) -> None:
-        self._answer, self._drawing, self._given = answer, drawing, given
+    def __init__(self, answer: AnswerOfReference | None) -> None:
+        self._answer = answer
 
     def frame(self, number: int, head: bytes, payload: bytes, leaning_on: Collection[str]) -> bytes:
         """Return the frame that answers the question `number`, about a step of `leaning_on`.
 
         Raises `WireError` when the question is not well formed.
         """
-        facts = exchange.unnumbered_question(number, head)
         if len(payload) > _LARGEST_QUESTION:
-            return exchange.refusal_of("").frame(number)
-        key = key_of(facts, payload) if self._given is not None else b""
-        known = self._given.again(key) if self._given is not None else None
-        if known and known.step in leaning_on:
-            return known.frame(number)
-        question = exchange.read_question(*wire.read_frame(head, payload), leaning_on)
+            return exchange.answer_frame(number, None)
+        header, arrays = wire.read_frame(head, payload)
+        question = exchange.read_question(header, arrays, number, leaning_on)
         try:
-            answer = exchange.answer_to(question.step, self._answered(question))
+            return exchange.answer_frame(number, self._answered(question))
         except Exception:  # what the student's code passed is wrong; its own step may say how
-            return exchange.refusal_of(question.step).frame(number)
-        if self._given is not None and question.step not in self._drawing:
-            self._given.keep(key, answer)
-        return answer.frame(number)
+            return exchange.answer_frame(number, None)
 
     def _answered(self, question: exchange.Question) -> Value | None:
         if self._answer is None:

@@ -13,7 +13,6 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
-from autograder.model.given_answers import GivenAnswers
 from autograder.model.request import (
     ExceptionReport,
     Failed,
@@ -337,8 +336,7 @@ class SandboxedStudent:
     `answer` gives the reference's value for a step that is leaned on or, given the gradients of
     its results, those of its arguments. None refuses; then the student's own code is used. An
     answer that raises is a refusal too: only the student's arguments can have made it raise. Of
-    `drawing` steps, it is another one each time; of others, a worker may keep it for one call, and
-    `given` for all hand-ins.
+    `drawing` steps, it is another one each time; of others, a worker may keep it for one call.
     `packages` are those that the cells may import; without any, they may import all that is there.
     """
 
@@ -351,11 +349,10 @@ class SandboxedStudent:
         drawing: tuple[str, ...] = (),
         seed: int,
         answer: AnswerOfReference | None = None,
-        given: GivenAnswers | None = None,
     ) -> None:
         self._zygote, self._cells, self._seed = zygote, cells, seed
         self._packages, self._drawing = packages, drawing
-        self._answers = ReferenceAnswers(answer, drawing, given)
+        self._answers = ReferenceAnswers(answer)
         seconds = zygote.limits.seconds_per_submission
         self._calls = Allowance(seconds, _MOST_ANSWERED)
         # Where it is we who load the cells again, the calls do not pay for it.

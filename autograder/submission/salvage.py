@@ -17,7 +17,6 @@ from functools import lru_cache
 
 from autograder.judging.explanation import cause, missing_name
 from autograder.model.exercise import Exercise, given_text
-from autograder.model.given_answers import GivenAnswers
 from autograder.model.request import ExceptionReport, Failed, KnownReplies, Reply, Request, Sighting
 from autograder.model.verdict import Outcome
 from autograder.sandbox import SandboxedStudent, Zygote
@@ -254,10 +253,9 @@ class Loaded:
         *,
         seed: int,
         answer: AnswerOfReference | None = None,
-        given_answers: GivenAnswers | None = None,
     ) -> None:
         self._zygote, self._seed = zygote, seed
-        self._answer, self._given_answers = answer, given_answers
+        self._answer = answer
         self._exercise = exercise
         self._notebook = is_notebook(submission.path)
         given = given_text(exercise.folder)
@@ -365,7 +363,6 @@ class Loaded:
             drawing=self._drawing,
             seed=self._seed,
             answer=self._answer,
-            given=self._given_answers,
         )
 
     def _better(self) -> tuple[str, ...]:

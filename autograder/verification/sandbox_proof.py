@@ -22,6 +22,7 @@ from autograder.model.verdict import Finding, Outcome, StepVerdict, Verdict
 from autograder.submission.cells import find_definitions
 from autograder.submission.reading import Submission, read_submission
 from autograder.verification.harness import Harness
+from autograder.verification.mutant import Mutant
 from autograder.verification.mutant_judge import Fate, JudgedMutant
 from autograder.verification.variants import VARIANTS, Variant
 
@@ -56,10 +57,15 @@ def right_answer_gaps(exercise: Exercise, variants: Iterable[Variant]) -> tuple[
 
     Raises `KitError` when the sandbox does not meet the demands.
     """
+    files = right_answers(exercise, variants)
+    return tuple(gap for verdict in _graded(exercise, files) for gap in _refusals(verdict))
+
+
+def right_answers(exercise: Exercise, variants: Iterable[Variant]) -> dict[str, str]:
+    """Return the texts of hand-ins that are right, by name: the reference, and every variant."""
     texts = _texts(exercise, VARIANTS)
     files = {"the reference": texts[SOLUTION]}
-    files |= {f"the variant {each.name}": _variant_file(texts, each) for each in variants}
-    return tuple(gap for verdict in _graded(exercise, files) for gap in _refusals(verdict))
+    return files | {f"the variant {each.name}": _variant_file(texts, each) for each in variants}
 
 
 def mistake_gaps(harness: Harness) -> tuple[str, ...]:
@@ -68,13 +74,24 @@ def mistake_gaps(harness: Harness) -> tuple[str, ...]:
     Raises `KitError` when the sandbox does not meet the demands.
     """
     exercise, known = harness.reference.exercise, harness.reference.misconceptions
-    texts = _texts(exercise, MISCONCEPTIONS)
-    files = {each.name: _mistake_file(texts, each) for each in known}
+    files = known_mistakes(exercise, known)
     return tuple(
         gap
         for each, verdict in zip(known, _graded(exercise, files), strict=True)
         for gap in _mistake_gaps(harness, each, verdict)
     )
+
+
+def known_mistakes(exercise: Exercise, known: Iterable[Misconception]) -> dict[str, str]:
+    """Return the texts of hand-ins with one known mistake each, by its name."""
+    texts = _texts(exercise, MISCONCEPTIONS)
+    return {each.name: _mistake_file(texts, each) for each in known}
+
+
+def with_mutant(exercise: Exercise, mutant: Mutant) -> str:
+    """Return the text of a hand-in with a mutant in the place of its step."""
+    text = (exercise.folder / SOLUTION).read_text(encoding="utf-8")
+    return _replaced(text, mutant.step, mutant.text)
 
 
 def mutant_gaps(harness: Harness, judged: Sequence[JudgedMutant], count: int) -> tuple[str, ...]:
@@ -84,11 +101,9 @@ def mutant_gaps(harness: Harness, judged: Sequence[JudgedMutant], count: int) ->
     `KitError` when the sandbox does not meet the demands.
     """
     exercise = harness.reference.exercise
-    text = (exercise.folder / SOLUTION).read_text(encoding="utf-8")
     sample = random.Random(SEED).sample(list(judged), min(count, len(judged)))
     files = {
-        f"mutant {number}": _replaced(text, each.mutant.step, each.mutant.text)
-        for number, each in enumerate(sample)
+        f"mutant {number}": with_mutant(exercise, each.mutant) for number, each in enumerate(sample)
     }
     return tuple(
         gap

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from autograder.checks.chain import Chain, Run, Walk
 from autograder.checks.marks import by_purpose, only_tells, shares_inputs, step_of
-from autograder.checks.memory import PassingReplies, RightWalk
+from autograder.checks.memory import PassingReplies
 from autograder.grading import batch
 from autograder.grading.batch import grade_batch
 from autograder.grading.digest import exercise_hash
 from autograder.model.exercise import Limits, read_exercise
 from autograder.model.request import Failed, Reply, Request, Returned
 from autograder.model.verdict import Outcome, Verdict
-from autograder.protocol.wire import Value
 from autograder.sandbox import SandboxedStudent, Zygote, exchange
 from autograder.submission.reading import Submission
 from autograder.verification.harness import read_harness
@@ -144,75 +142,6 @@ def test_of_a_step_one_check_has_inputs_of_its_own_and_the_chain_has_none(folder
     drawn = {"initialize_weights", "create_projections"}  # what is random has no other input
     assert own.keys() == steps - drawn
     assert all(len(names) == 1 for names in own.values())
-
-
-# --- the chain on inputs that hand-ins share -----------------------------------------------------
-
-
-@pytest.fixture
-def walked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """What chains on one and the same inputs do."""
-    forget(NUMPY)
-    done: Counter[str] = Counter()
-    right_walk, asked = Chain._right_walk, Chain._ask_student
-
-    def right(self: Chain, run: Run) -> RightWalk:
-        done["walks of the reference"] += 1
-        return right_walk(self, run)
-
-    def ask(self: Chain, request: Request, known: Iterable[Reply] = ()) -> Reply:
-        done[request.target] += 1
-        return asked(self, request, known)
-
-    monkeypatch.setattr(Chain, "_right_walk", right)
-    monkeypatch.setattr(Chain, "_ask_student", ask)
-    monkeypatch.setattr(batch, "shared_seed", lambda *facts: 5)
-    return done
-
-
-def test_the_reference_walks_once_and_a_student_is_asked_for_each_step_once(
-    walked: Counter[str],
-) -> None:
-    code = (NUMPY / "solution.py").read_text(encoding="utf-8")
-    other = code.replace(
-        "exponentials / exponentials.sum", "exponentials * (1 + 1e-15) / exponentials.sum"
-    )
-    assert other != code
-    wrong = f"{code}\n\ndef scale_scores(scores, width):\n    return 3 * scores\n"
-    texts = [code, f"# 1\n{code}", wrong, other, f"# 2\n{code}"]
-    verdicts = graded(NUMPY, handed_in(NUMPY, texts))
-    chains = [verdicts[str(number)].chain for number in range(len(texts))]
-    assert [chain.breaks_at for chain in chains] == [None, None, "scale_scores", None, None]
-    assert [chain.outcome for chain in chains].count(Outcome.PASSED) == 4
-    assert walked.pop("walks of the reference") == 1
-    assert set(walked.values()) == {len(texts)}, "a step was asked twice, or not at all"
-
-
-@pytest.mark.parametrize(
-    ("folder", "library"),
-    [(NUMPY, "np"), pytest.param(TORCH, "torch", marks=pytest.mark.slow)],
-)
-def test_a_walk_is_known_beside_others_and_whatever_was_drawn(
-    folder: Path, library: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    forget(folder)
-    monkeypatch.setattr(batch, "shared_seed", lambda *facts: 5)
-    walks: list[Chain] = []
-    end = Chain._end
-
-    def walked(self: Chain, run: Run, walk: Walk) -> Value:
-        walks.append(self)
-        return end(self, run, walk)
-
-    monkeypatch.setattr(Chain, "_end", walked)
-    code = (folder / "solution.py").read_text(encoding="utf-8")
-    head = f"{code}\n\n_right = apply_attention\n\ndef apply_attention(weights, values):\n"
-    rounded = f"(1 + 2 * {library}.finfo(values.dtype).eps)"
-    other = f"{head}    return _right(weights, values) * {rounded}\n"
-    texts = [code, other, f"# 1\n{code}", f"# 2\n{other}", f"# 3\n{code}"]
-    verdicts = graded(folder, handed_in(folder, texts))
-    assert all(verdict.chain.outcome is Outcome.PASSED for verdict in verdicts.values())
-    assert len(walks) == 3, "the reference's walk, and one for each way to round"
 
 
 @pytest.fixture(scope="module")

@@ -330,19 +330,19 @@ def test_what_was_said_until_a_process_was_stopped_counts_and_no_part_is_another
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The second item ends, and the third begins, between the look at the clock and the stop."""
-    looked, stopped = tmp_path / "looked", tmp_path / "stopped"
-    third = ("third", f"until:{stopped}")
+    looked, begun, stopped = (tmp_path / name for name in ("looked", "begun", "stopped"))
 
     def stop_later(process: WatchedProcess) -> None:
         if not looked.exists():
             looked.touch()
-            wait_for(lambda: process.parts_of(2) == third, "the third has not begun")
+            wait_for(lambda: any(begun.iterdir()), "the third has not begun")
         stop(process)
         stopped.touch()
 
     stop = WatchedProcess.stop
+    begun.mkdir()
     monkeypatch.setattr(WatchedProcess, "stop", stop_later)
-    items = ["first", f"spins_until:{looked}", " ".join(third), "fourth"]
+    items = ["first", f"spins_until:{looked}", f"meets:1:{begun} until:{stopped}", "fourth"]
     found, lost = run(items, batch=4, processes=1)
     assert not lost and sorted(found) == [0, 1, 2, 3]
 

@@ -22,7 +22,7 @@ import pytest
 
 from autograder.grading import journal as journal_writer
 from autograder.grading.batch import grade_batch
-from autograder.grading.journal import JOURNAL, Journal, JournalFault, connected
+from autograder.grading.journal import JOURNAL, Journal, JournalFault
 from autograder.grading.output_folder import GRADES, OWNER
 from autograder.model.verdict import Verdict
 from autograder.reports.verdict_files import read_verdicts
@@ -135,26 +135,18 @@ def test_a_journal_gives_back_what_it_was_given_until_it_is_told_to_forget(
     assert journal.find(key, "another", EXERCISE) is None
 
 
-def test_a_writer_uses_one_connection_and_holds_no_lock_between_two_verdicts(
-    tmp_path: Path, verdicts: dict[str, Verdict], monkeypatch: pytest.MonkeyPatch
+def test_no_lock_is_held_between_two_verdicts_and_all_is_in_its_place_at_the_end(
+    tmp_path: Path, verdicts: dict[str, Verdict]
 ) -> None:
     journal = Journal(tmp_path / JOURNAL)
     journal.prepare()
-    opened: list[Path] = []
-
-    def counted(path: Path) -> sqlite3.Connection:
-        opened.append(path)
-        return connected(path)
-
-    monkeypatch.setattr(journal_writer, "connected", counted)
-    with journal.held_open(), journal.writer() as writer:
+    with journal.held_open():
         for verdict in verdicts.values():
-            writer.keep(key_of(verdict), verdict)
+            journal.keep(key_of(verdict), verdict)
             with closing(sqlite3.connect(journal.path, timeout=0.0)) as other:
                 other.execute("begin immediate")
-    assert len(opened) == 1
     assert all(journal.find(key_of(v), v.student, EXERCISE) == v for v in verdicts.values())
-    assert [file.name for file in tmp_path.iterdir()] == [JOURNAL], "all is in its place"
+    assert [file.name for file in tmp_path.iterdir()] == [JOURNAL]
 
 
 def test_a_verdict_is_not_kept_in_a_journal_that_was_removed_meanwhile(
@@ -164,15 +156,14 @@ def test_a_verdict_is_not_kept_in_a_journal_that_was_removed_meanwhile(
     kept_here = Journal(tmp_path / JOURNAL)
     kept_here.prepare()
     verdict = verdicts["broken_syntax"]
-    with kept_here.writer() as writer:
-        writer.keep(key_of(verdict), verdict)
-        for file in tmp_path.iterdir():
-            file.unlink()
-        with pytest.raises(JournalFault, match="no such table"):
-            writer.keep(key_of(verdict), verdict)
-        kept_here.path.unlink()
-        kept_here.prepare()
-        writer.keep(key_of(verdict), verdict)  # opened again
+    kept_here.keep(key_of(verdict), verdict)
+    for file in tmp_path.iterdir():
+        file.unlink()
+    with pytest.raises(JournalFault, match="no such table"):
+        kept_here.keep(key_of(verdict), verdict)
+    kept_here.path.unlink()
+    kept_here.prepare()
+    kept_here.keep(key_of(verdict), verdict)
     assert kept_here.find(key_of(verdict), "ada", EXERCISE)
 
 

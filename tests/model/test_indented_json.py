@@ -1,4 +1,4 @@
-"""Verdicts are written as Python's own JSON writer would write them, only faster."""
+"""Verdicts are written as Python's own JSON writer writes them, without what is left out."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from autograder.verification.run import rooms_below
+from support.entered_files import entered
 from support.import_layers import (
     LAYERS,
     PACKAGE,
@@ -430,3 +431,9 @@ def test_what_a_notebook_imports_loads_neither_pytest_nor_nbgrader() -> None:
     loaded = loaded_by("autograder; autograder.open_exercise")
     assert loaded & set(FOR_ALL) == set()
     assert "autograder" in loaded
+
+
+def test_what_grading_enters_is_counted_in_the_starter_and_in_its_grader_process() -> None:
+    found = {str(file.relative_to(PACKAGE)): count for file, count in entered().items()}
+    assert found["cli/grade.py"] and found["grading/batch.py"] and found["judging/diagnosis.py"]
+    assert "course/gradebook.py" not in found

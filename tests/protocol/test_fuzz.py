@@ -127,9 +127,9 @@ FRAMES: tuple[tuple[bytes, Callable[[dict[str, Any], wire.Payload], object]], ..
     ),
     (
         question(),
-        lambda header, payload: exchange.read_question(header, payload, LEANING_ON),
+        lambda header, payload: exchange.read_question(header, payload, 1, LEANING_ON),
     ),
-    (exchange.answer_to("softmax", (ARRAYS[0], 2.5)).frame(1), read_answer),
+    (exchange.answer_frame(1, (ARRAYS[0], 2.5)), read_answer),
 )
 
 # What may stand in place of any value: other types, other sizes, what JSON has at its edges.

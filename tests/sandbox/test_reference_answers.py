@@ -1,4 +1,4 @@
-"""What leaning code asks the reference is computed once, kept within a bound, and told apart."""
+"""What leaning code asks the reference is answered, or refused, one question after the other."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ import pytest
 
 from autograder.checks.reference import read_reference
 from autograder.checks.substitution import reference_answer
-from autograder.model import given_answers
-from autograder.model.given_answers import GivenAnswer, GivenAnswers, key_of
 from autograder.protocol import wire
 from autograder.protocol.wire import Value
 from autograder.sandbox import reference_answers
@@ -40,7 +38,7 @@ def answers(asked: Asked) -> ReferenceAnswers:
         asked.append((step, given))
         return 2 * given[0] if given else None
 
-    return ReferenceAnswers(answer, ("draw",), GivenAnswers())
+    return ReferenceAnswers(answer)
 
 
 def question(number: int, step: str, *arguments: Value) -> tuple[bytes, bytes]:
@@ -63,27 +61,18 @@ def answered(
     return header, value
 
 
-def test_a_question_that_was_answered_is_not_computed_again(
-    answers: ReferenceAnswers, asked: Asked
-) -> None:
-    for number in (1, 2, 3):
-        header, value = answered(answers, number, "softmax", SCORES.copy())
-        assert header == {"answer": number, "ok": True}
-        np.testing.assert_array_equal(value, 2 * SCORES)
-    assert len(asked) == 1
-    answered(answers, 4, "softmax", SCORES + 1)
-    assert len(asked) == 2
+def test_a_question_is_answered_under_its_number(answers: ReferenceAnswers) -> None:
+    header, value = answered(answers, 3, "softmax", SCORES.copy())
+    assert header == {"answer": 3, "ok": True}
+    np.testing.assert_array_equal(value, 2 * SCORES)
 
 
-def test_a_refusal_is_kept_too(answers: ReferenceAnswers, asked: Asked) -> None:
-    for number in (1, 2):
-        assert answered(answers, number, "softmax") == ({"answer": number, "ok": False}, None)
-    assert len(asked) == 1
+def test_what_has_no_answer_is_refused(answers: ReferenceAnswers) -> None:
+    assert answered(answers, 1, "softmax") == ({"answer": 1, "ok": False}, None)
 
 
 @pytest.mark.parametrize("error", [MemoryError(), ValueError("it does not fit")])
-def test_a_refusal_because_something_was_raised_is_not_kept(error: Exception) -> None:
-    """One who lacked memory for a moment would refuse it to all hand-ins after."""
+def test_what_raises_is_refused_this_time_only(error: Exception) -> None:
     raised = [error]
 
     def answer(*_: object) -> Value:
@@ -91,15 +80,9 @@ def test_a_refusal_because_something_was_raised_is_not_kept(error: Exception) ->
             raise raised.pop()
         return 7
 
-    answers = ReferenceAnswers(answer, (), GivenAnswers())
+    answers = ReferenceAnswers(answer)
     assert answered(answers, 1, "softmax", SCORES) == ({"answer": 1, "ok": False}, None)
     assert answered(answers, 2, "softmax", SCORES) == ({"answer": 2, "ok": True}, 7)
-
-
-def test_what_is_drawn_anew_is_asked_at_each_call(answers: ReferenceAnswers, asked: Asked) -> None:
-    for number in (1, 2):
-        answered(answers, number, "draw", SCORES)
-    assert len(asked) == 2
 
 
 def test_an_answer_is_given_only_to_who_leans_on_the_step(answers: ReferenceAnswers) -> None:
@@ -122,40 +105,6 @@ def test_a_question_that_is_too_large_is_refused_before_it_is_read(
     assert len(asked) == 1
     _, value = answered(answers, 2, "softmax", np.zeros(len(payload) // 8 + 1))
     assert value is None and len(asked) == 1
-
-
-def test_no_two_questions_have_one_key() -> None:
-    pairs = [(b"a", b"b"), (b"ab", b""), (b"", b"ab"), (b"a", b"c"), (b"1 a", b"b"), (b"11", b"")]
-    assert len({key_of(*pair) for pair in pairs}) == len(pairs)
-
-
-def answer(size: int) -> GivenAnswer:
-    return GivenAnswer("softmax", b'"ok": true}', bytes(size))
-
-
-def test_what_is_kept_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(given_answers, "MOST_KEPT", 3)
-    kept = GivenAnswers()
-    for name in (b"a", b"b", b"c"):
-        kept.keep(name, answer(8))
-    assert kept.again(b"a")  # so it is not the next to go
-    kept.keep(b"d", answer(8))
-    assert [name for name in (b"a", b"b", b"c", b"d") if kept.again(name)] == [b"a", b"c", b"d"]
-
-
-def test_the_bytes_of_what_is_kept_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(given_answers, "MOST_BYTES", 10_000)
-    monkeypatch.setattr(given_answers, "LARGEST_KEPT", 5_000)
-    kept = GivenAnswers()
-    kept.keep(b"too large", answer(8_000))
-    assert not len(kept)
-    for number in range(20):
-        kept.keep(b"%d" % number, answer(2_500))
-    assert len(kept) == 3 and kept.again(b"19")
-    kept.clear()
-    assert not len(kept)
-    kept.keep(b"again", answer(2_000))
-    assert len(kept) == 1
 
 
 def test_layers_are_drawn_anew_at_each_call() -> None:
