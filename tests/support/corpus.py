@@ -34,11 +34,11 @@ from typing import Any, TypeVar
 from autograder.cli.kit import exercise_folders
 from autograder.grading.output_folder import SECRET, SECRET_BYTES
 from autograder.grading.watched_process import usable_cores
-from autograder.verification.jury import Jury, definitions
+from autograder.verification.harness import Harness, read_harness
 from autograder.verification.mutant import Mutant, mutants_of
+from autograder.verification.mutant_judge import MutantJudge, definitions
 from autograder.verification.mutated_step import Tree
 from autograder.verification.sandbox_proof import known_mistakes, right_answers, with_mutant
-from autograder.verification.trial import Trial, read_trial
 from autograder.verification.variants import read_variants
 from demo.sample_class import SampleStudent, hand_in, read_sample_class
 from support.typed_commands import ATTN, typed
@@ -57,41 +57,43 @@ Key = TypeVar("Key")
 
 def drawn(folder: Path, mutants: int, target: Path) -> None:
     """Write the hand-ins of the exercise in `folder` into `target`, each named after what it is."""
-    trial = read_trial(folder)
-    exercise = trial.reference.exercise
-    texts = right_answers(exercise, read_variants(trial))
-    for known in trial.reference.misconceptions:
+    harness = read_harness(folder)
+    exercise = harness.reference.exercise
+    texts = right_answers(exercise, read_variants(harness))
+    for known in harness.reference.misconceptions:
         ((name, text),) = known_mistakes(exercise, [known]).items()
         texts[f"mistake {known.step} {name}"] = text
-    juries = {step.name: Jury(trial, step.name, ()) for step in exercise.steps}
-    for step, jury in juries.items():
-        chosen = _sample(jury, definitions(trial)[step], mutants)
+    judges = {step.name: MutantJudge(harness, step.name, ()) for step in exercise.steps}
+    for step, judge in judges.items():
+        chosen = _sample(judge, definitions(harness)[step], mutants)
         for number, mutant in enumerate(chosen):
             texts[f"mutant {step} {number:03}"] = with_mutant(exercise, mutant)
     for name, text in texts.items():
         (target / f"{name.replace(' ', '-')}.py").write_text(text, encoding="utf-8")
-    for student in _classmates(trial, juries, mutants):
+    for student in _classmates(harness, judges, mutants):
         assignment = ROOT / "assignments" / exercise.name
         file = hand_in(student, exercise, assignment, target / "new")
         file.rename(target / f"{student.name}{file.suffix}")
         file.parent.rmdir()
 
 
-def _sample(jury: Jury, tree: Tree, count: int) -> Sequence[Mutant]:
-    made = mutants_of(jury.subject(tree))
+def _sample(judge: MutantJudge, tree: Tree, count: int) -> Sequence[Mutant]:
+    made = mutants_of(judge.subject(tree))
     return random.Random(f"{SEED} {tree.name}").sample(made, min(count, len(made)))
 
 
-def _classmates(trial: Trial, juries: dict[str, Jury], mutants: int) -> Iterator[SampleStudent]:
+def _classmates(
+    harness: Harness, judges: dict[str, MutantJudge], mutants: int
+) -> Iterator[SampleStudent]:
     """Give the sample class, and mutants of those in it who write nothing but the layer."""
-    folder = ROOT / "tests" / "sample_class" / trial.reference.exercise.name
+    folder = ROOT / "tests" / "sample_class" / harness.reference.exercise.name
     for student in read_sample_class(folder) if folder.is_dir() else ():
         yield replace(student, name=f"sample-{student.name}")
         if student.facts["kind"] == "class only":
             ((layer, text),) = student.changes.items()
             (tree,) = ast.parse(text).body
             assert isinstance(tree, ast.ClassDef)
-            for number, mutant in enumerate(_sample(juries[layer], tree, mutants)):
+            for number, mutant in enumerate(_sample(judges[layer], tree, mutants)):
                 facts = {**student.facts, "hands in": "script"}
                 changes = {layer: mutant.text}
                 yield SampleStudent(f"layer-{number:03}", facts, changes, student.preamble)
