@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +18,7 @@ from autograder.errors import KitError
 from autograder.model.sanitize import terminal_line
 
 if TYPE_CHECKING:
+    from autograder.course.creation import Course
     from autograder.model.exercise import Exercise
     from autograder.model.marking import MarkingRules
     from autograder.platforms.collected_download import CollectedDownload, CollectedHandIn
@@ -328,7 +330,6 @@ def _marks(path: Path, exercise: str | None) -> tuple[Mapping[str, StudentMark],
 
     Raise `KitError` without any mark.
     """
-    from autograder.grading.class_task import is_course
     from autograder.platforms.mark_export import class_marks
     from autograder.reports.gradebook_entry import ClassGradebook
     from autograder.reports.verdict_files import read_outlines
@@ -337,8 +338,8 @@ def _marks(path: Path, exercise: str | None) -> tuple[Mapping[str, StudentMark],
         raise KitError(
             "there is no such folder", place=str(path), cure="name a course, or a graded folder"
         )
-    if is_course(path):
-        return _marks_of_course(path, exercise)
+    if of := _course_of(path, exercise):
+        return _marks_of_course(*of)
     beside = path.resolve().with_name(f"{path.resolve().name}-graded")
     results = path if (path / "verdicts").is_dir() else beside
     verdicts = read_outlines(results / "verdicts")
@@ -352,22 +353,13 @@ def _marks(path: Path, exercise: str | None) -> tuple[Mapping[str, StudentMark],
 
 
 def _marks_of_course(
-    path: Path, exercise: str | None
+    course: Course, name: str
 ) -> tuple[Mapping[str, StudentMark], tuple[str, ...]]:
-    from autograder.course.creation import read_course
     from autograder.course.gradebook_entries import read_gradebook
     from autograder.course.hand_ins import CourseHandIns
     from autograder.platforms.mark_export import class_marks
     from autograder.reports.verdict_files import read_outlines
 
-    course = read_course(path)
-    if exercise is None and len(course.exercises) != 1:
-        raise KitError(
-            "the course has several exercises",
-            place=str(path),
-            cure=f"add --exercise with one of: {', '.join(course.exercises)}",
-        )
-    name = course.exercise(exercise or course.exercises[0]).name
     folder = course.graded(name) / "verdicts"
     gradebook = read_gradebook(course, name)
     there = {*CourseHandIns.of(course, name).folders}
@@ -375,9 +367,42 @@ def _marks_of_course(
     marks = class_marks([each for each in verdicts if each.student in there], gradebook)
     if not marks:
         raise KitError(
-            f"nobody has a mark in {name}", place=str(path), cure=f"run `attn grade {path}` first"
+            f"nobody has a mark in {name}",
+            place=str(course.directory),
+            cure=f"run `attn grade {course.directory}` first",
         )
     return marks, gradebook.enrolled
+
+
+def _course_of(path: Path, exercise: str | None) -> tuple[Course, str] | None:
+    """Return the course that a path is, or whose results it is or lies in, and the exercise.
+
+    Raise `KitError` where it is not clear which one.
+    """
+    from autograder.grading.class_task import is_course
+    from autograder.grading.output_folder import class_of
+
+    here = path.resolve()
+    of = (each for at in (here, *here.parents[:3]) if (each := class_of(at)))
+    directory, own = (here, "") if here.is_dir() and is_course(here) else next(of, (here, ""))
+    if not (directory.is_dir() and is_course(directory)):
+        return None
+    from autograder.course.creation import read_course
+
+    course = read_course(directory)
+    if not (exercise or own) and len(course.exercises) != 1:
+        raise KitError(
+            "the course has several exercises",
+            place=str(path),
+            cure=f"add --exercise with one of: {', '.join(course.exercises)}",
+        )
+    if exercise and own not in ("", exercise):
+        raise KitError(
+            f"these are the results of {own}, not of {exercise}",
+            place=str(path),
+            cure=f"name the course: {directory}",
+        )
+    return course, course.exercise(exercise or own or course.exercises[0]).name
 
 
 def _print_styled(line: str, style: str | None = None) -> None:
@@ -516,12 +541,16 @@ FORMATS = ("gradescope", "classroom", "junit", "summary")
 @click.command(epilog=example("attn result homework-graded --student ada --format gradescope"))
 @click.argument("results", metavar="VERDICT", type=FOLDER)
 @click.option("--format", "form", type=click.Choice(FORMATS), required=True, help="For whom.")
-@click.option("--student", help="Whose verdict, where the folder has several.")
+@click.option("--student", help="Whose verdict, where there are several.")
+@_EXERCISE
 @click.option("--to", "target", type=FOLDER, help="A file to write [default: print it].")
-def result(results: Path, form: str, student: str | None, target: Path | None) -> None:
+def result(
+    results: Path, form: str, student: str | None, exercise: str | None, target: Path | None
+) -> None:
     """Turn a verdict into what Gradescope, GitHub Classroom or another CI reads.
 
-    VERDICT is a file in verdicts/, or a folder of results. The points are the automatic ones.
+    VERDICT is a course, a folder of results, or a file in verdicts/. The points are the automatic
+    ones. A mark that is held back is refused.
     """
     from autograder.model.files import write_whole
     from autograder.platforms.step_result import (
@@ -537,8 +566,11 @@ def result(results: Path, form: str, student: str | None, target: Path | None) -
         raise KitError(
             "there is no such verdict",
             place=str(results),
-            cure="name a file in verdicts/, or the folder that `attn grade` has written",
+            cure="name a course, a folder that `attn grade` has written, or a file in verdicts/",
         )
+    of = _course_of(results, exercise)
+    if of and results.resolve() == of[0].directory:
+        results = of[0].graded(of[1])
     if results.is_dir():
         inner = results / "verdicts"
         found = read_verdicts(inner if inner.is_dir() else results)
@@ -552,8 +584,23 @@ def result(results: Path, form: str, student: str | None, target: Path | None) -
             place=str(results),
             cure=f"name one with --student: {names}{' and others' if found[10:] else ''}",
         )
+    if of:
+        _refuse_held(*of, chosen[0].student)
     text = makers[form](chosen[0])
     if target:
         write_whole(target, text)
     else:
         click.echo(text.removesuffix("\n"))
+
+
+def _refuse_held(course: Course, exercise: str, student: str) -> None:
+    from autograder.course.decisions import Decisions
+
+    if why := Decisions.read(course, exercise).held.get(student):
+        whom = terminal_line(student, 60)
+        release = f"attn course hold {shlex.quote(whom)} {exercise} --release"
+        raise KitError(
+            f"the mark of {whom} is held back: {terminal_line(why, 300)}",
+            place=str(course.graded(exercise)),
+            cure=f"give it out first: `{release} --course {shlex.quote(str(course.directory))}`",
+        )

@@ -235,7 +235,7 @@ def handed_in_at_the_top(folder: Path) -> Path | None:
         if path.name.startswith(".") or path.name in (*_OF_A_COURSE, CONFIG):
             continue
         # A folder that is not a part of a course may be a student's, whatever its files are called.
-        if _looks_handed_in(path):
+        if looks_handed_in(path):
             return path
     return None
 
@@ -257,10 +257,11 @@ def hidden_hand_ins(folder: Path) -> tuple[str, ...]:
     """Return the names of hidden files and folders that look handed in: nobody grades them."""
     hidden = (path for path in sorted(folder.iterdir()) if path.name.startswith("."))
     students = (path for path in hidden if not path.name.startswith(_OF_A_PROGRAM))
-    return tuple(path.name for path in students if _looks_handed_in(path))
+    return tuple(path.name for path in students if looks_handed_in(path))
 
 
-def _looks_handed_in(path: Path) -> bool:
+def looks_handed_in(path: Path) -> bool:
+    """Whether it is a file that may be graded, or a folder that holds one."""
     return is_submission(path) or (path.is_dir() and any(map(is_submission, _below(path))))
 
 
