@@ -16,6 +16,7 @@ import click
 from autograder.cli.kit import FOLDER, SOLUTIONS, example, out, source_folders
 from autograder.errors import KitError
 from autograder.model.sanitize import terminal_line
+from autograder.model.symbols import count
 
 if TYPE_CHECKING:
     from autograder.course.creation import Course
@@ -93,7 +94,7 @@ def collect(
         lost = write_not_taken(records / f"{NOT_TAKEN}{named}.csv", collection)
     out().print(f"who is who: {listed}", soft_wrap=True, markup=False)
     out().print(f"what was not taken: {lost}", soft_wrap=True, markup=False)
-    graded = f"{course or folder} --exercise {exercise or 'NAME'}"
+    graded = f"{shlex.quote(str(course or folder))} --exercise {exercise or 'NAME'}"
     out().print(f"next: attn grade {graded}", soft_wrap=True, markup=False)
     sys.exit(1 if told else 0)
 
@@ -156,7 +157,7 @@ def _told(
         groups[arrival].append(hand_in.student)
     for arrival, students in groups.items():
         names = "" if arrival in TAKEN[:2] else f" ({_some(students)})"
-        _print(f"{_count(len(students), 'student')}: {arrival}{names}", arrival not in TAKEN)
+        _print(f"{count(len(students), 'student')}: {arrival}{names}", arrival not in TAKEN)
     late = [each.student for each, _ in delivered if each.late]
     if late:
         _print(f"marked late by the platform: {_some(late)}", False)
@@ -173,7 +174,7 @@ def _told(
     for reason, names_of in reasons.items():
         work = reason == NOBODYS and any(is_submission(Path(name)) for name in names_of)
         whose |= work
-        _print(f"{_count(len(names_of), 'file')} not taken: {reason} ({_some(names_of, 3)})", work)
+        _print(f"{count(len(names_of), 'file')} not taken: {reason} ({_some(names_of, 3)})", work)
     kept = any(arrival not in TAKEN for arrival in groups)
     return bool(kept or whose or collection.unresolved or collection.empty or collection.too_large)
 
@@ -187,10 +188,6 @@ def _print(line: str, bad: bool) -> None:
 def _some(names: Sequence[str], most: int = _MOST) -> str:
     shown = ", ".join(terminal_line(name, 80) for name in names[:most])
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
-
-
-def _count(amount: int, noun: str) -> str:
-    return f"{amount} {noun}" if amount == 1 else f"{amount} {noun}s"
 
 
 # `attn export`: the marks of a graded class, in a platform's own table or as scores of LTI.
@@ -289,8 +286,8 @@ def lti(
     marks, _ = _marks(graded, exercise)
     made = lti_scores(marks, read_users(roster, id_column, user_column), datetime.now(UTC))
     write_beside(target, made.text.encode(), roster)
-    _print_some(made.notes, "such students")
-    _print_some(made.problems, "such marks", "bold red")
+    _print_some(made.notes)
+    _print_some(made.problems, "bold red")
     _print_styled(f"{made.count} of {len(marks)} marks written as scores: {target}")
     sys.exit(1 if made.problems else 0)
 
@@ -319,8 +316,8 @@ def _fill(
     filled = fill(found, place, marks, students, scale=scale)
     write_beside(target, filled.content, table)
     _print_styled(f"column: {found.headings[place.number]}")
-    _print_some(filled.notes, "such rows")
-    _print_some(filled.problems, "such marks", "bold red")
+    _print_some(filled.notes)
+    _print_some(filled.problems, "bold red")
     _print_styled(f"{len(filled.filled)} of {len(marks)} marks filled in: {target}")
     sys.exit(1 if filled.problems else 0)
 
@@ -369,7 +366,7 @@ def _marks_of_course(
         raise KitError(
             f"nobody has a mark in {name}",
             place=str(course.directory),
-            cure=f"run `attn grade {course.directory}` first",
+            cure=f"run `attn grade {shlex.quote(str(course.directory))}` first",
         )
     return marks, gradebook.enrolled
 
@@ -409,11 +406,11 @@ def _print_styled(line: str, style: str | None = None) -> None:
     out().print(terminal_line(line, 600), style=style, markup=False, soft_wrap=True)
 
 
-def _print_some(lines: Sequence[str], what: str, style: str | None = None) -> None:
+def _print_some(lines: Sequence[str], style: str | None = None) -> None:
     for line in lines[:_MOST_SENTENCES]:
         _print_styled(line, style)
     if len(lines) > _MOST_SENTENCES:
-        _print_styled(f"{len(lines) - _MOST_SENTENCES} more {what}", style)
+        _print_styled(f"and {count(len(lines) - _MOST_SENTENCES, 'more line')} of this kind", style)
 
 
 # `attn gradescope`: the autograder.zip with which Gradescope grades an exercise.

@@ -78,7 +78,7 @@ class _Mark:
 
     points: float | None
     most: float
-    penalty: float
+    penalty: float | None
     waiting: bool
     handed_in: str
     cells: tuple[tuple[str, float | None, float | None, float | None, float, str], ...]
@@ -257,8 +257,8 @@ class _Term:
             *("handed_in", "reason"),
         )
         for name, student, mark in self._every():
-            points = "" if mark.points is None else mark.points
-            more = points, mark.most, mark.penalty, mark.handed_in, cell(mark.why, LONGEST_REASON)
+            points, off = ("" if each is None else each for each in (mark.points, mark.penalty))
+            more = points, mark.most, off, mark.handed_in, cell(mark.why, LONGEST_REASON)
             yield cell(student), cell(self.names[student]), cell(name), *more
 
     def _cell_rows(self) -> Iterator[Sequence[object]]:
@@ -345,7 +345,7 @@ def _mark(row: Any, why: str) -> _Mark:
     return _Mark(
         max(0.0, float(row.score) - penalty) if graded else None,
         float(row.max_score),
-        penalty,
+        penalty if graded else None,
         bool(row.needs_manual_grade),
         f"{row.timestamp:%Y-%m-%d %H:%M:%S} UTC" if row.timestamp else "",
         tuple(sorted(cells)),

@@ -211,10 +211,10 @@ def _of_other_work_than(verdict: Verdict, entry: GradebookEntry) -> Iterator[str
         yield "The mark is of an earlier run; this time, the work could not be judged."
     elif not verdict.graded:
         if entry.was_graded:
-            points = f"{number(entry.automatic)} points"
+            points = in_points(entry.automatic)
             yield f"The mark is of another attempt: that one earned {points}, and {_NOT_READ}."
     elif entry.has_marks and not math.isclose(entry.automatic, verdict.points):
-        points = f"{number(entry.automatic)} points, this one {number(verdict.points)}"
+        points = f"{in_points(entry.automatic)}, this one {number(verdict.points)}"
         yield f"The mark is of another attempt: that one earned {points}."
 
 

@@ -66,7 +66,7 @@ def test_a_copy_has_the_instructors_work_and_nobody_of_the_term_before(course: C
     run = attn("course", "copy", course.directory, target, "--without-people")
     assert run.code == 0, run.out
     assert "  roster.csv" in run.out and "autumn-2027" in run.out
-    assert f"cd {target} && nbgrader generate_assignment {FIFTH}" in run.out
+    assert f"cd '{target}' && nbgrader generate_assignment {FIFTH}" in run.out
     new = read_course(target)
     for name in ("fifth.ipynb", "exercise.toml"):
         assert (new.source(FIFTH) / name).read_bytes() == (course.source(FIFTH) / name).read_bytes()
@@ -253,7 +253,9 @@ def test_a_mark_that_is_held_back_has_its_reason_and_no_points_in_an_archive(
     assert attn("course", "hold", WRONG, FIFTH, *why).code == 0
     kept = archived(course)
     rows = {row["student"]: row for row in table(kept / "marks.csv")}
-    assert (rows[WRONG]["points"], rows[WRONG]["reason"]) == ("", "held back: we talk first")
+    assert [rows[WRONG][name] for name in ("points", "off_for_late", "reason")] == [
+        *("", "", "held back: we talk first"),
+    ]
     assert float(rows[RIGHT]["points"]) == marks(course)[RIGHT] and rows[RIGHT]["reason"] == ""
     assert {row["student"] for row in table(kept / "cells.csv")} == {RIGHT, GIVEN}
     index = (kept / "index.html").read_text()
