@@ -48,17 +48,15 @@ def report(class_: Path, anonymous: bool, **graded: Any) -> None:
     )
 )
 @click.argument("class_", metavar="CLASS", type=FOLDER)
-@click.argument("mistake", metavar="STEP/MISTAKE")
+@click.argument("mistake", metavar="MISTAKE")
 @click.argument("words", metavar="[WORDS]", default="")
 @click.option("--remove", is_flag=True, help="Take away what stands there.")
 @_of_a_graded_class
 def tell(class_: Path, mistake: str, words: str, remove: bool, **graded: Any) -> None:
-    """Write a paragraph to everybody who made a mistake, named as the class page names it.
+    """Write a paragraph to everybody who made MISTAKE, named as page, terminal or CSV print it.
 
     It stands on their pages, also on those of later runs. Without WORDS, your editor opens.
     """
-    if "/" not in mistake:
-        raise click.UsageError("name the mistake as the class page does, such as softmax/3f2a9c01")
     if not words.strip() and not remove:
         if sys.stdin is None or not sys.stdin.isatty():
             raise click.UsageError("write the words in quotes, after the mistake")

@@ -19,6 +19,7 @@ from autograder.grading.class_task import ClassTask, is_course
 from autograder.grading.classroom import JudgedClass
 from autograder.grading.grader_pool import GraderPool
 from autograder.model.sanitize import terminal_line
+from autograder.model.symbols import count
 from autograder.model.verdict import Verdict
 from autograder.platforms.class_list import read_class_list
 from autograder.reports.class_page import ClassContext, write_class_page, write_projected_page
@@ -170,17 +171,17 @@ def _report(
     for line in class_summary(exercise, verdicts, entries):
         console.print(Text(terminal_line(line, 1_500)))
     changed = changed_marks(class_roll(exercise, verdicts), entries, records)
-    _print_some(changed, "such marks", console)
+    _print_some(changed, console)
     problems = tuple(each.line for each in follow_ups if each.not_graded)
     for problem in problems:
         console.print(Text(f"not graded: {terminal_line(problem, 500)}", style="bold red"))
     waiting = [f"needs you: {each.line}" for each in follow_ups if not each.not_graded]
-    _print_some(waiting, "things that need you", console)
+    _print_some(waiting, console)
     return GradedClass(output, problems)
 
 
-def _print_some(lines: Sequence[str], what: str, console: Console) -> None:
+def _print_some(lines: Sequence[str], console: Console) -> None:
     for line in lines[:MOST_LINES]:
         console.print(Text(terminal_line(line, 1_500)))
     if len(lines) > MOST_LINES:
-        console.print(f"{len(lines) - MOST_LINES:,} more {what} are on the class page.")
+        console.print(f"{count(len(lines) - MOST_LINES, 'more line')} on the class page.")

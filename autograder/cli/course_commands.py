@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -54,7 +55,7 @@ def check(directory: Path, assignments: Path | None) -> None:
         _changes("If students have accounts on this machine, they may read", open_to_all(course))
         if pending_update(course.directory):
             say("An update of this course was stopped.")
-            say(f"To finish it: attn course update {directory}")
+            say(f"To finish it: attn course update {_typed(directory)}")
             sys.exit(BEHIND)
         found = _assignments(course, assignments)
         if _tell_unbuilt(course, found):
@@ -115,7 +116,12 @@ def update(
         if not plan.stale:
             if not dry_run:
                 note_what_the_kit_wrote(plan)
-            say("There is nothing to update.")
+            again = plan.release_again
+            say(
+                "There is nothing to update in source/." if again else "There is nothing to update."
+            )
+            for name in again:
+                say(f"{name} has to be released again: its release is older.")
             _tell_next(plan, directory)
             sys.exit(UP_TO_DATE)
         _tell_changes(plan)
@@ -194,7 +200,7 @@ def adopt(
             say("Nothing was changed.")
             sys.exit(BEHIND)
         do_adopt(plan)
-        say(f"Done. To take it back: attn course adopt {directory} --undo")
+        say(f"Done. To take it back: attn course adopt {_typed(directory)} --undo")
         for name in plan.course.exercises:
             tell_release(plan.course, directory, name)
 
@@ -333,7 +339,7 @@ def _tell_state(update: CourseUpdate, directory: Path) -> bool:
     settings = [*noted, *update.configuration.changes, *update.configuration.kept]
     _list("nbgrader_config.py", settings)
     if update.stale:
-        say(f"To bring it up to date: attn course update {directory}")
+        say(f"To bring it up to date: attn course update {_typed(directory)}")
     else:
         _tell_next(update, directory)
     return behind
@@ -387,7 +393,7 @@ def _tell_next(update: CourseUpdate, directory: Path) -> None:
             say("  who has it already moves that folder away and fetches again")
     for name in again:
         one = "" if len(update.exercises) == 1 else f" --exercise {name}"
-        say(f"then: attn grade {directory}{one}")
+        say(f"then: attn grade {_typed(directory)}{one}")
 
 
 def tell_release(course: Course, directory: Path, exercise: str, *, force: bool = False) -> None:
@@ -396,7 +402,7 @@ def tell_release(course: Course, directory: Path, exercise: str, *, force: bool 
     from autograder.course.settings import settings_to_adopt
 
     again = " --force" if force else ""
-    say(f"next: cd {directory} && nbgrader generate_assignment {exercise}{again}")
+    say(f"next: {_there(directory, f'nbgrader generate_assignment {exercise}{again}')}")
     if outbound := handed_out(course, settings_to_adopt(course)):
         again = " --force" if (outbound / exercise).is_dir() else ""
         say(f"then: {_hand_out(directory, exercise)}{again}")
@@ -416,11 +422,21 @@ def tell_pages(directory: Path, output: Path) -> None:
     outbound = handed_out(course, read_settings(course))
     own = output.resolve() == course.graded(exercise).resolve()
     if own and outbound and (outbound / exercise).is_dir():
-        say(f"then: cd {directory} && nbgrader release_feedback {exercise}")
+        say(f"then: {_there(directory, f'nbgrader release_feedback {exercise}')}")
 
 
 def _hand_out(directory: Path, exercise: str) -> str:
-    return f"cd {directory} && nbgrader release_assignment {exercise}"
+    return _there(directory, f"nbgrader release_assignment {exercise}")
+
+
+def _there(directory: Path, command: str) -> str:
+    """Return what to type for a command of nbgrader's, which works in the course's folder."""
+    here = directory.resolve() == Path.cwd()
+    return command if here else f"cd {_typed(directory)} && {command}"
+
+
+def _typed(directory: Path) -> str:
+    return shlex.quote(str(directory))
 
 
 def _list(head: str, words: list[str] | tuple[str, ...]) -> None:
@@ -486,7 +502,8 @@ def extend(course: Path, student: str, exercise: str, until: str | None, remove:
             for each in extensions(found, name):
                 say(f"{name}: {each.student} has time until {time_words(each.until)}")
     if student:
-        say(f"next: attn grade {course}, which works out anew what being late costs")
+        say("What being late costs is worked out anew with the next run.")
+        say(f"next: attn grade {_typed(course)}")
 
 
 @click.command(epilog=example('attn course hold ada numpy_single_head --because "we talk first"'))

@@ -18,7 +18,7 @@ from autograder.model.exercise import CHECK_PREFIX, Exercise
 from autograder.model.sanitize import clean_line
 from autograder.model.symbols import mark, number, why_not_graded
 from autograder.model.verdict import NOT_JUDGED, Outcome, Verdict
-from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, entry_of
+from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, entry_of, in_points
 from autograder.reports.misunderstandings import of_any_hand_in
 from autograder.reports.roll import LONGEST_LISTED as LONGEST_NAME
 from autograder.reports.roll import FollowUp, shown_names
@@ -246,9 +246,11 @@ def _no_hand_in(
     others = sorted(set(gradebook.entries) - here)
     gone = [student for student in others if not gradebook.has_only_time(student)]
     for student in gone:
-        if points := gradebook.entries[student].points:
-            why = f"no hand-in any more; the gradebook still has {number(points)} points."
-            cure = "Put it back, or change the mark by hand."
+        entry = gradebook.entries[student]
+        if entry.points or entry.has_marks:
+            still = in_points(entry.points)
+            why = f"no hand-in any more; the gradebook still has {still}, and no export has them."
+            cure = "Put it back, and the mark counts again."
             yield FollowUp("withdrawn", (student,), why, cure)
     absent = tuple(sorted(set(gradebook.enrolled) - here - set(gone)))
     if absent:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -15,8 +16,10 @@ import click
 from autograder.cli.kit import FOLDER, SOLUTIONS, example, out, source_folders
 from autograder.errors import KitError
 from autograder.model.sanitize import terminal_line
+from autograder.model.symbols import count
 
 if TYPE_CHECKING:
+    from autograder.course.creation import Course
     from autograder.model.exercise import Exercise
     from autograder.model.marking import MarkingRules
     from autograder.platforms.collected_download import CollectedDownload, CollectedHandIn
@@ -91,7 +94,7 @@ def collect(
         lost = write_not_taken(records / f"{NOT_TAKEN}{named}.csv", collection)
     out().print(f"who is who: {listed}", soft_wrap=True, markup=False)
     out().print(f"what was not taken: {lost}", soft_wrap=True, markup=False)
-    graded = f"{course or folder} --exercise {exercise or 'NAME'}"
+    graded = f"{shlex.quote(str(course or folder))} --exercise {exercise or 'NAME'}"
     out().print(f"next: attn grade {graded}", soft_wrap=True, markup=False)
     sys.exit(1 if told else 0)
 
@@ -154,7 +157,7 @@ def _told(
         groups[arrival].append(hand_in.student)
     for arrival, students in groups.items():
         names = "" if arrival in TAKEN[:2] else f" ({_some(students)})"
-        _print(f"{_count(len(students), 'student')}: {arrival}{names}", arrival not in TAKEN)
+        _print(f"{count(len(students), 'student')}: {arrival}{names}", arrival not in TAKEN)
     late = [each.student for each, _ in delivered if each.late]
     if late:
         _print(f"marked late by the platform: {_some(late)}", False)
@@ -171,7 +174,7 @@ def _told(
     for reason, names_of in reasons.items():
         work = reason == NOBODYS and any(is_submission(Path(name)) for name in names_of)
         whose |= work
-        _print(f"{_count(len(names_of), 'file')} not taken: {reason} ({_some(names_of, 3)})", work)
+        _print(f"{count(len(names_of), 'file')} not taken: {reason} ({_some(names_of, 3)})", work)
     kept = any(arrival not in TAKEN for arrival in groups)
     return bool(kept or whose or collection.unresolved or collection.empty or collection.too_large)
 
@@ -185,10 +188,6 @@ def _print(line: str, bad: bool) -> None:
 def _some(names: Sequence[str], most: int = _MOST) -> str:
     shown = ", ".join(terminal_line(name, 80) for name in names[:most])
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
-
-
-def _count(amount: int, noun: str) -> str:
-    return f"{amount} {noun}" if amount == 1 else f"{amount} {noun}s"
 
 
 # `attn export`: the marks of a graded class, in a platform's own table or as scores of LTI.
@@ -287,8 +286,8 @@ def lti(
     marks, _ = _marks(graded, exercise)
     made = lti_scores(marks, read_users(roster, id_column, user_column), datetime.now(UTC))
     write_beside(target, made.text.encode(), roster)
-    _print_some(made.notes, "such students")
-    _print_some(made.problems, "such marks", "bold red")
+    _print_some(made.notes)
+    _print_some(made.problems, "bold red")
     _print_styled(f"{made.count} of {len(marks)} marks written as scores: {target}")
     sys.exit(1 if made.problems else 0)
 
@@ -317,8 +316,8 @@ def _fill(
     filled = fill(found, place, marks, students, scale=scale)
     write_beside(target, filled.content, table)
     _print_styled(f"column: {found.headings[place.number]}")
-    _print_some(filled.notes, "such rows")
-    _print_some(filled.problems, "such marks", "bold red")
+    _print_some(filled.notes)
+    _print_some(filled.problems, "bold red")
     _print_styled(f"{len(filled.filled)} of {len(marks)} marks filled in: {target}")
     sys.exit(1 if filled.problems else 0)
 
@@ -328,7 +327,6 @@ def _marks(path: Path, exercise: str | None) -> tuple[Mapping[str, StudentMark],
 
     Raise `KitError` without any mark.
     """
-    from autograder.grading.class_task import is_course
     from autograder.platforms.mark_export import class_marks
     from autograder.reports.gradebook_entry import ClassGradebook
     from autograder.reports.verdict_files import read_outlines
@@ -337,8 +335,8 @@ def _marks(path: Path, exercise: str | None) -> tuple[Mapping[str, StudentMark],
         raise KitError(
             "there is no such folder", place=str(path), cure="name a course, or a graded folder"
         )
-    if is_course(path):
-        return _marks_of_course(path, exercise)
+    if of := _course_of(path, exercise):
+        return _marks_of_course(*of)
     beside = path.resolve().with_name(f"{path.resolve().name}-graded")
     results = path if (path / "verdicts").is_dir() else beside
     verdicts = read_outlines(results / "verdicts")
@@ -352,22 +350,13 @@ def _marks(path: Path, exercise: str | None) -> tuple[Mapping[str, StudentMark],
 
 
 def _marks_of_course(
-    path: Path, exercise: str | None
+    course: Course, name: str
 ) -> tuple[Mapping[str, StudentMark], tuple[str, ...]]:
-    from autograder.course.creation import read_course
     from autograder.course.gradebook_entries import read_gradebook
     from autograder.course.hand_ins import CourseHandIns
     from autograder.platforms.mark_export import class_marks
     from autograder.reports.verdict_files import read_outlines
 
-    course = read_course(path)
-    if exercise is None and len(course.exercises) != 1:
-        raise KitError(
-            "the course has several exercises",
-            place=str(path),
-            cure=f"add --exercise with one of: {', '.join(course.exercises)}",
-        )
-    name = course.exercise(exercise or course.exercises[0]).name
     folder = course.graded(name) / "verdicts"
     gradebook = read_gradebook(course, name)
     there = {*CourseHandIns.of(course, name).folders}
@@ -375,20 +364,53 @@ def _marks_of_course(
     marks = class_marks([each for each in verdicts if each.student in there], gradebook)
     if not marks:
         raise KitError(
-            f"nobody has a mark in {name}", place=str(path), cure=f"run `attn grade {path}` first"
+            f"nobody has a mark in {name}",
+            place=str(course.directory),
+            cure=f"run `attn grade {shlex.quote(str(course.directory))}` first",
         )
     return marks, gradebook.enrolled
+
+
+def _course_of(path: Path, exercise: str | None) -> tuple[Course, str] | None:
+    """Return the course that a path is, or whose results it is or lies in, and the exercise.
+
+    Raise `KitError` where it is not clear which one.
+    """
+    from autograder.grading.class_task import is_course
+    from autograder.grading.output_folder import class_of
+
+    here = path.resolve()
+    of = (each for at in (here, *here.parents[:3]) if (each := class_of(at)))
+    directory, own = (here, "") if here.is_dir() and is_course(here) else next(of, (here, ""))
+    if not (directory.is_dir() and is_course(directory)):
+        return None
+    from autograder.course.creation import read_course
+
+    course = read_course(directory)
+    if not (exercise or own) and len(course.exercises) != 1:
+        raise KitError(
+            "the course has several exercises",
+            place=str(path),
+            cure=f"add --exercise with one of: {', '.join(course.exercises)}",
+        )
+    if exercise and own not in ("", exercise):
+        raise KitError(
+            f"these are the results of {own}, not of {exercise}",
+            place=str(path),
+            cure=f"name the course: {directory}",
+        )
+    return course, course.exercise(exercise or own or course.exercises[0]).name
 
 
 def _print_styled(line: str, style: str | None = None) -> None:
     out().print(terminal_line(line, 600), style=style, markup=False, soft_wrap=True)
 
 
-def _print_some(lines: Sequence[str], what: str, style: str | None = None) -> None:
+def _print_some(lines: Sequence[str], style: str | None = None) -> None:
     for line in lines[:_MOST_SENTENCES]:
         _print_styled(line, style)
     if len(lines) > _MOST_SENTENCES:
-        _print_styled(f"{len(lines) - _MOST_SENTENCES} more {what}", style)
+        _print_styled(f"and {count(len(lines) - _MOST_SENTENCES, 'more line')} of this kind", style)
 
 
 # `attn gradescope`: the autograder.zip with which Gradescope grades an exercise.
@@ -516,12 +538,16 @@ FORMATS = ("gradescope", "classroom", "junit", "summary")
 @click.command(epilog=example("attn result homework-graded --student ada --format gradescope"))
 @click.argument("results", metavar="VERDICT", type=FOLDER)
 @click.option("--format", "form", type=click.Choice(FORMATS), required=True, help="For whom.")
-@click.option("--student", help="Whose verdict, where the folder has several.")
+@click.option("--student", help="Whose verdict, where there are several.")
+@_EXERCISE
 @click.option("--to", "target", type=FOLDER, help="A file to write [default: print it].")
-def result(results: Path, form: str, student: str | None, target: Path | None) -> None:
+def result(
+    results: Path, form: str, student: str | None, exercise: str | None, target: Path | None
+) -> None:
     """Turn a verdict into what Gradescope, GitHub Classroom or another CI reads.
 
-    VERDICT is a file in verdicts/, or a folder of results. The points are the automatic ones.
+    VERDICT is a course, a folder of results, or a file in verdicts/. The points are the automatic
+    ones. A mark that is held back is refused.
     """
     from autograder.model.files import write_whole
     from autograder.platforms.step_result import (
@@ -537,8 +563,11 @@ def result(results: Path, form: str, student: str | None, target: Path | None) -
         raise KitError(
             "there is no such verdict",
             place=str(results),
-            cure="name a file in verdicts/, or the folder that `attn grade` has written",
+            cure="name a course, a folder that `attn grade` has written, or a file in verdicts/",
         )
+    of = _course_of(results, exercise)
+    if of and results.resolve() == of[0].directory:
+        results = of[0].graded(of[1])
     if results.is_dir():
         inner = results / "verdicts"
         found = read_verdicts(inner if inner.is_dir() else results)
@@ -552,8 +581,23 @@ def result(results: Path, form: str, student: str | None, target: Path | None) -
             place=str(results),
             cure=f"name one with --student: {names}{' and others' if found[10:] else ''}",
         )
+    if of:
+        _refuse_held(*of, chosen[0].student)
     text = makers[form](chosen[0])
     if target:
         write_whole(target, text)
     else:
         click.echo(text.removesuffix("\n"))
+
+
+def _refuse_held(course: Course, exercise: str, student: str) -> None:
+    from autograder.course.decisions import Decisions
+
+    if why := Decisions.read(course, exercise).held.get(student):
+        whom = terminal_line(student, 60)
+        release = f"attn course hold {shlex.quote(whom)} {exercise} --release"
+        raise KitError(
+            f"the mark of {whom} is held back: {terminal_line(why, 300)}",
+            place=str(course.graded(exercise)),
+            cure=f"give it out first: `{release} --course {shlex.quote(str(course.directory))}`",
+        )

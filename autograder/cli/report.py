@@ -6,9 +6,11 @@ Nobody is judged here: verdicts come from the journal, marks from the gradebook.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
 from rich.console import Console
@@ -22,11 +24,17 @@ from autograder.grading.class_run import kept_task
 from autograder.grading.class_task import ClassTask, GradingOptions
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.output_folder import WAITS, class_lock, ended_by_signals
-from autograder.model.sanitize import terminal_line
+from autograder.model.sanitize import clean_line, terminal_line
 from autograder.model.symbols import count, number
 from autograder.model.verdict import Verdict
+from autograder.reports.finding import told
 from autograder.reports.gradebook_entry import ClassGradebook, entry_of
-from autograder.reports.misunderstandings import Paragraph, mistakes_at, write_paragraph
+from autograder.reports.misunderstandings import (
+    Paragraph,
+    misconception_words,
+    mistakes_at,
+    write_paragraph,
+)
 from autograder.reports.verdict_files import find_verdict
 
 _MOST_OFFERED = 12
@@ -53,7 +61,7 @@ def report_class(
 ) -> GradedClass:
     """Write and print the results of a class again, as the journal and the gradebook have them now.
 
-    With `mistake`, named as on the class page, `words` for everybody who made it are kept first;
+    With `mistake`, named as anything prints it, `words` for everybody who made it are kept first;
     empty ones take away those that are there. If `anonymous`, there is a page without names, too,
     and nobody is named in the terminal. Raises `KitError` when nobody is judged yet, or
     nobody has made the mistake.
@@ -106,26 +114,55 @@ def _points_of_then(task: ClassTask, verdict: Verdict, gradebook: ClassGradebook
 def _tell(
     task: ClassTask, verdicts: Sequence[Verdict], mistake: str, words: str, console: Console
 ) -> None:
-    step, _, code = mistake.partition("/")
-    made = _made(verdicts)
-    if mistake not in made:
-        shown = ", ".join(sorted(made)[:_MOST_OFFERED]) or "none"
+    made = _made(task, verdicts)
+    meant = _meant(mistake, made)
+    if len(meant) != 1:
+        near = get_close_matches(_plain(mistake), {each for one in made.values() for each in one})
+        alike = [name for name, printed in made.items() if name in meant or printed & {*near}]
+        shown = ", ".join([*alike, *sorted({*made} - {*alike})][:_MOST_OFFERED]) or "none"
         raise KitError(
-            f"nobody in this class has made the mistake {terminal_line(mistake, 120)!r}",
+            f"{terminal_line(repr(mistake), 120)} may be several mistakes of this class"
+            if meant
+            else f"nobody in this class has made the mistake {terminal_line(repr(mistake), 120)}",
             place=str(task.graded),
             cure=f"name it as the class page does; there are: {terminal_line(shown, 1_000)}",
         )
+    step, _, code = meant[0].partition("/")
     write_paragraph(task.output, Paragraph(step, code, words.strip()))
-    who = count(made[mistake], "student")
-    console.print(Text(f"{'It' if words.strip() else 'Nothing'} is on the page of {who} now."))
+    amount = sum(
+        code in mistakes_at(each) for one in verdicts for each in one.steps if each.name == step
+    )
+    told_to = count(amount, "student")
+    console.print(Text(f"{'It' if words.strip() else 'Nothing'} is on the page of {told_to} now."))
 
 
-def _made(verdicts: Sequence[Verdict]) -> dict[str, int]:
-    """Return how many students have made each mistake, by its name on the class page."""
-    found: dict[str, int] = {}
+def _made(task: ClassTask, verdicts: Sequence[Verdict]) -> dict[str, set[str]]:
+    """Return what the class page, the terminal and the CSV print of each mistake, by its name."""
+    found: dict[str, set[str]] = {}
     for verdict in verdicts:
         for step in verdict.steps:
-            for code in mistakes_at(step):
-                name = f"{step.name}/{code}"
-                found[name] = found.get(name, 0) + 1
+            title, line = task.exercise.step(step.name).title, told(step).line
+            for code, finding in mistakes_at(step).items():
+                name = misconception_words(finding.misconception or code)
+                printed = [f"{step.name}/{code}", name]
+                printed += [f"{name} (in {step.name})", f"{name} in {title}", finding.fact]
+                printed += [line, f"{step.name}: {line}"] if finding == step.finding else []
+                found.setdefault(printed[0], set()).update(map(_plain, printed))
     return found
+
+
+def _meant(mistake: str, made: Mapping[str, set[str]]) -> list[str]:
+    """Return the names of the mistakes that may be meant; a terminal cuts long lines."""
+    wanted = _plain(mistake)
+    cut = wanted.endswith(("…", "...")) and wanted.rstrip("….")
+    return [
+        name
+        for name, printed in made.items()
+        if wanted in printed or (cut and any(each.startswith(cut) for each in printed))
+    ]
+
+
+def _plain(printed: str) -> str:
+    """Return what is printed of a mistake without what does not tell it from others."""
+    found = re.sub(r": \d+ students?$|^\d+: ", "", clean_line(printed, 1_000).strip())
+    return re.sub(r"[\s_`]+", " ", found).casefold().strip()

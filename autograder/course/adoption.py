@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
@@ -49,8 +50,10 @@ from autograder.grading.class_task import (
     FACTS,
     handed_in_at_the_top,
     refuse_solutions_within,
+    top_names,
 )
 from autograder.model.files import read_small, replace_file
+from autograder.model.symbols import count
 
 _JSON = "nbgrader_config.json"  # nbgrader reads it too, after the other
 _FOLDERS = ("source", "release", "submitted", "autograded", "feedback")
@@ -109,7 +112,7 @@ def plan_adoption(
         added = new_exercise(course, assignments, name, examples)
         files |= added.files
         notes |= added.notes
-        changes.append(f"source/{name}: {len(added.files)} new files")
+        changes.append(f"source/{name}: {count(len(added.files), 'new file')}")
     there = _configuration(course)
     files[Path(CONFIG)] = BESIDE.encode() if there is None else there + BESIDE_OTHERS.encode()
     lines = f"{BESIDE.count(chr(10))} lines"
@@ -133,20 +136,22 @@ def _refuse_no_course(directory: Path) -> None:
         raise KitError(
             "this is a course of the kit already",
             place=str(directory / FACTS),
-            cure=f"add an exercise with `attn course update {directory} --exercise NAME`",
+            cure="add an exercise with "
+            f"`attn course update {quote(str(directory))} --exercise NAME`",
         )
     if not adopt_it(directory):
         raise KitError(
             f"this is not a course of nbgrader's: it has no {CONFIG}, no {GRADEBOOK}, no source/",
             place=str(directory),
-            cure=f"name a course, or make one with `attn course new {directory}`",
+            cure=f"name a course, or make one with `attn course new {quote(str(directory))}`",
         )
     if beside := handed_in_at_the_top(directory):
         raise KitError(
-            f"{beside.name} holds notebooks or .py files, as a folder of submissions does, and a "
-            "course may run none of those",
-            place=str(beside),
-            cure="put it beside the course, then try again",
+            "notebooks or Python lie at the top of the course, as hand-ins do in a folder of "
+            f"submissions, and a course may run none of those: {top_names(beside)}",
+            place=str(directory),
+            cure="move them to a folder beside the course, then try again; what "
+            f"{CONFIG} imports is found there after sys.path.append(...) in that file",
         )
 
 
@@ -203,7 +208,8 @@ def _stays(course: Course, assigned: dict[str, int], students: int) -> Iterator[
     folders = [path.name for path in source.iterdir() if path.is_dir()] if source.is_dir() else []
     own = sorted({*assigned, *(name for name in folders if name[0] != ".")})
     yield f"assignments: {', '.join(own) or 'none'}"
-    yield f"gradebook: not touched ({students} students, {sum(assigned.values())} hand-ins)"
+    who = count(students, "student")
+    yield f"gradebook: not touched ({who}, {count(sum(assigned.values()), 'hand-in')})"
     yield f"settings: every line of {CONFIG}"
 
 

@@ -10,7 +10,7 @@ import csv
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,17 +22,16 @@ from urllib.parse import quote
 
 from autograder import __version__
 from autograder.course.creation import Course
-from autograder.course.decisions import Decisions
+from autograder.course.gradebook_entries import not_marks
 from autograder.course.settings import read_settings, whole_gradebook
 from autograder.errors import KitError
-from autograder.model.exercise import CHECK_PREFIX
 from autograder.model.files import file_stem, found_in, opened
 from autograder.model.sanitize import clean, clean_line
 from autograder.model.symbols import number
 from autograder.reports.feedback import page_name
+from autograder.reports.gradebook_entry import HELD
 from autograder.reports.grades_csv import LONGEST_REASON, cell
 from autograder.reports.roll import shown_names
-from autograder.reports.student_record import StudentRecord, held_words
 from autograder.submission.cells import notebook_cells, source
 from autograder.submission.file_text import Unreadable
 
@@ -74,16 +73,21 @@ class KeptTerm:
 class _Mark:
     """What the gradebook has about a student's work; `points` is None where nobody has graded.
 
-    Of a mark that is held back, there are no points, and `held` says why.
+    Where that is no mark, there are no points, and `why` says why not.
     """
 
     points: float | None
     most: float
-    penalty: float
+    penalty: float | None
     waiting: bool
     handed_in: str
     cells: tuple[tuple[str, float | None, float | None, float | None, float, str], ...]
-    held: str = ""
+    why: str = ""
+
+    @property
+    def held(self) -> bool:
+        """Whether it is held back: then nothing of it goes into an archive."""
+        return self.why.startswith(HELD)
 
 
 def archive_course(course: Course, target: Path) -> KeptTerm:
@@ -128,11 +132,12 @@ class _Term:
     def __init__(self, course: Course, folder: Path) -> None:
         self.course, self.folder, self.left = course, folder, list[str]()
         settings = read_settings(course)
-        held = {name: Decisions.read(course, name).held for name in course.exercises}
         with whole_gradebook(course, settings, course.exercises[0]) as gradebook:
+            none = not_marks(course, gradebook)
             self.marks = {
                 each.name: {
-                    row.student_id: _mark(row, held.get(each.name)) for row in each.submissions
+                    row.student_id: _mark(row, none.get((each.name, row.student_id), ""))
+                    for row in each.submissions
                 }
                 for each in gradebook.assignments
             }
@@ -171,7 +176,7 @@ class _Term:
         results = self.course.graded(name) / "feedback"
         ours = name in self.course.exercises and results.is_dir()
         if ours:
-            shutil.copytree(results, place / "pages", symlinks=True)
+            shutil.copytree(results, place / "pages", symlinks=True, ignore=self._held_pages(name))
         links = {}
         for student in {*self.handed_in.get(name, ()), *self.marks.get(name, ())}:
             page = place / "pages" / f"{file_stem(student)}.html"
@@ -182,6 +187,22 @@ class _Term:
             work = self._hand_in(name, student, place / "hand-ins" / file_stem(student))
             links[student] = (self._link(page) if page.is_file() else "", work)
         return links
+
+    def _held_pages(self, name: str) -> Callable[[str, list[str]], set[str]]:
+        """Return which files among the pages of an exercise show a mark that is held back."""
+        held = [student for student, mark in self.marks.get(name, {}).items() if mark.held]
+        if not held:
+            return lambda folder, files: set()
+        cure = f"give it out (`attn course hold STUDENT {name} --release`), and archive again"
+        self.left.append(f"{name}: the page of the class, since a mark is held back: {cure}")
+        self.left += [f"{name}: the page of {student}, whose mark it is" for student in held]
+        theirs = {Path(page_name(student)).stem for student in held}
+
+        def shown(folder: str, files: list[str]) -> set[str]:
+            stems = {file: file.partition(".")[0].partition("~")[0] for file in files}
+            return {file for file in files if Path(file).stem in theirs or stems[file] == "index"}
+
+        return shown
 
     def _page_of_nbgrader(self, name: str, student: str, page: Path) -> None:
         """Keep the pages of other assignments, in which students' HTML stands as they wrote it."""
@@ -236,8 +257,8 @@ class _Term:
             *("handed_in", "reason"),
         )
         for name, student, mark in self._every():
-            points = "" if mark.points is None else mark.points
-            more = points, mark.most, mark.penalty, mark.handed_in, cell(mark.held, LONGEST_REASON)
+            points, off = ("" if each is None else each for each in (mark.points, mark.penalty))
+            more = points, mark.most, off, mark.handed_in, cell(mark.why, LONGEST_REASON)
             yield cell(student), cell(self.names[student]), cell(name), *more
 
     def _cell_rows(self) -> Iterator[Sequence[object]]:
@@ -246,7 +267,7 @@ class _Term:
             *("max_points", "comment"),
         )
         for name, student, mark in self._every():
-            for title, *points, said in mark.cells:
+            for title, *points, said in () if mark.held else mark.cells:
                 shown = ("" if each is None else each for each in points)
                 yield cell(student), cell(name), cell(title), *shown, cell(str(said), 5_000)
 
@@ -293,10 +314,10 @@ class _Term:
         mark, (page, work) = self.marks.get(name, {}).get(student), links.get(student, ("", ""))
         words = []
         if mark:
-            nothing = "held back" if mark.held else "not graded"
-            points = nothing if mark.points is None else number(mark.points)
-            star = "*" if mark.waiting and mark.points is not None else ""
-            words.append(f"{points}{star} of {number(mark.most)}")
+            star = "*" if mark.waiting else ""
+            nothing = mark.why.partition(":")[0].partition(";")[0] or "not graded"
+            points = "" if mark.points is None else f"{number(mark.points)}{star}"
+            words.append(f"{points} of {number(mark.most)}" if points else nothing)
         words += [f'<a href="{page}">page</a>'] if page else []
         words += [f'<a href="{work}">work</a>'] if work else []
         return f"<td class=n>{', '.join(words)}</td>"
@@ -308,8 +329,8 @@ class _Term:
         (self.folder / name).write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
-def _mark(row: Any, held: Mapping[str, str] | None) -> _Mark:
-    """Return what a row has; `held` are the marks of an exercise of ours, None of another one."""
+def _mark(row: Any, why: str) -> _Mark:
+    """Return what a row has; `why` says why that is no mark, if it is none."""
     cells = []
     for book in row.notebooks:
         said = {each.cell_id: each.comment or "" for each in book.comments}
@@ -317,21 +338,17 @@ def _mark(row: Any, held: Mapping[str, str] | None) -> _Mark:
             points = grade.auto_score, grade.manual_score, grade.extra_credit
             about = said.get(grade.cell_id, "")
             cells.append((grade.cell.name, *points, grade.cell.max_score, about))
-    why = " ".join(held_words(StudentRecord(held=(held or {}).get(row.student_id, ""))))
-    # Points for a question alone are left from before: the steps could not be read since.
     graded = not why and any(
-        auto is not None or by_hand is not None
-        for name, auto, by_hand, *_ in cells
-        if held is None or name.startswith(CHECK_PREFIX)
+        auto is not None or by_hand is not None for _, auto, by_hand, *_ in cells
     )
     penalty = float(row.late_submission_penalty or 0.0)
     return _Mark(
         max(0.0, float(row.score) - penalty) if graded else None,
         float(row.max_score),
-        penalty,
+        penalty if graded else None,
         bool(row.needs_manual_grade),
         f"{row.timestamp:%Y-%m-%d %H:%M:%S} UTC" if row.timestamp else "",
-        () if why else tuple(sorted(cells)),
+        tuple(sorted(cells)),
         why,
     )
 

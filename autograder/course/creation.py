@@ -15,6 +15,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from shlex import quote
 from string import Template
 from typing import Any
 
@@ -347,7 +348,7 @@ def adopt_it(directory: Path) -> str:
     """Return what adds exercises to a course of nbgrader's; "" where there is no such course."""
     there = (directory / name for name in (CONFIG, GRADEBOOK, "source"))
     return (
-        f"add exercises to it with `attn course adopt {directory} --exercise NAME`"
+        f"add exercises to it with `attn course adopt {quote(str(directory))} --exercise NAME`"
         if any(path.exists() for path in there)
         else ""
     )

@@ -1,8 +1,8 @@
 """The grades that `nbgrader export` writes, as CSV that is safe with any name.
 
 nbgrader writes the values between commas without quoting them. So a comma or a line break in a
-student's id starts a new cell or row, and a spreadsheet runs a cell that begins like a formula. A
-mark that is held back is an empty cell.
+student's id starts a new cell or row, and a spreadsheet runs a cell that begins like a formula.
+Where there is no mark, cells are empty, and the log says why.
 """
 
 from __future__ import annotations
@@ -10,15 +10,20 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Container
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from nbgrader.api import MissingEntry
+from nbgrader.converters import NbGraderException
 from nbgrader.plugins.export import CsvExportPlugin
 
 from autograder.course.creation import read_course
-from autograder.course.decisions import Decisions
+from autograder.course.gradebook_entries import not_marks
+from autograder.errors import KitError
 from autograder.grading.class_task import FACTS
+from autograder.model.sanitize import clean_line
 from autograder.reports.grades_csv import cell
 from autograder.reports.roll import shown_names
 
@@ -30,8 +35,16 @@ class CleanCsv(CsvExportPlugin):
 
     def export(self, gradebook: Any) -> None:
         """Write the grades to `self.to`, or to grades.csv when that is ""."""
-        course = Path(self.parent.coursedir.root)
-        super().export(_Quoted(gradebook, held_marks(course)))
+        root, none = Path(self.parent.coursedir.root), dict[tuple[str, str], str]()
+        try:
+            if (root / FACTS).is_file():
+                none = dict(not_marks(read_course(root), gradebook))
+        except KitError as error:
+            # Only for this exception do nbgrader's apps show the log and exit with an error.
+            raise NbGraderException(str(error)) from error
+        for (exercise, student), why in sorted(none.items()):
+            self.log.warning("%s: no mark of %s: %s", exercise, clean_line(student, 60), why)
+        super().export(_Quoted(gradebook, none))
 
 
 class _Word(str):
@@ -55,7 +68,7 @@ def _words(student: Any) -> list[tuple[str, str]]:
 
 
 class _NoMark(float):
-    """What stands for a mark that is held back: an empty cell, whatever nbgrader computes of it."""
+    """What stands where there is no mark: an empty cell, whatever nbgrader computes of it."""
 
     def __sub__(self, other: float) -> _NoMark:
         return self
@@ -67,23 +80,11 @@ class _NoMark(float):
         return ""
 
 
-def held_marks(directory: Path) -> frozenset[tuple[str, str]]:
-    """Return the exercise and the student of each mark that is held back in a course."""
-    if not (directory / FACTS).is_file():
-        return frozenset()
-    course = read_course(directory)
-    return frozenset(
-        (exercise, student)
-        for exercise in course.exercises
-        for student in Decisions.read(course, exercise).held
-    )
-
-
 class _Quoted:
     """A gradebook in which the students' texts are `_Word`."""
 
-    def __init__(self, gradebook: Any, held: Container[tuple[str, str]] = ()) -> None:
-        self._gradebook, self._held = gradebook, held
+    def __init__(self, gradebook: Any, no_marks: Container[tuple[str, str]] = ()) -> None:
+        self._gradebook, self._no_marks = gradebook, no_marks
         self.assignments = gradebook.assignments
         names = shown_names(student.id for student in gradebook.students)
         self.students = [
@@ -95,10 +96,9 @@ class _Quoted:
         ]
 
     def find_submission(self, assignment: str, student: str) -> Any:
-        found = self._gradebook.find_submission(assignment, str(student))
-        if (assignment, str(student)) not in self._held:
-            return found
-        nothing = _NoMark()
-        return SimpleNamespace(
-            timestamp=found.timestamp, score=nothing, late_submission_penalty=nothing
-        )
+        if (assignment, str(student)) not in self._no_marks:
+            return self._gradebook.find_submission(assignment, str(student))
+        nothing, at = _NoMark(), None
+        with suppress(MissingEntry):  # what was handed in could not be judged so far
+            at = self._gradebook.find_submission(assignment, str(student)).timestamp
+        return SimpleNamespace(timestamp=at, score=nothing, late_submission_penalty=nothing)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +13,8 @@ from sqlalchemy import select
 
 from autograder.course.creation import Course
 from autograder.course.decisions import Decisions
+from autograder.course.graded_notebook import NOT_THERE
+from autograder.course.hand_ins import CourseHandIns
 from autograder.course.settings import open_gradebook, read_settings
 from autograder.model.exercise import CHECK_PREFIX
 from autograder.reports.gradebook_entry import (
@@ -29,23 +32,44 @@ def read_gradebook(course: Course, exercise: str) -> ClassGradebook:
     Whatever the instructor has added to the assignment is in it, also in further notebooks. Raise
     `KitError` when the exercise is not released or the database cannot be used.
     """
-    steps = [step.name for step in course.exercise(exercise).steps]
     with open_gradebook(course, read_settings(course), exercise) as (gradebook, notebook):
-        cells = _graded_cells(notebook, steps)
-        entered = _entered_cells(gradebook.db, notebook.assignment_id, cells)
-        comments = _comments(gradebook.db, notebook, steps)
-        submissions = gradebook.db.execute(
-            select(
-                api.SubmittedAssignment.student_id,
-                api.SubmittedAssignment.late_submission_penalty,
-                api.SubmittedAssignment.timestamp,
-                api.SubmittedAssignment.extension,
-            ).where(api.SubmittedAssignment.assignment_id == notebook.assignment_id)
-        ).all()
-        people = gradebook.db.execute(
-            select(api.Student.id, api.Student.first_name, api.Student.last_name)
-        ).all()
-        due = notebook.assignment.duedate
+        return _class_gradebook(course, exercise, gradebook, notebook)
+
+
+def not_marks(course: Course, gradebook: Any) -> Mapping[tuple[str, str], str]:
+    """Return by exercise and student where an open gradebook has no mark, each with the reason.
+
+    Of the kit's exercises only, and those that are released; whatever takes marks out of a
+    gradebook goes by it. Raise `KitError` as `read_gradebook`.
+    """
+    found = {}
+    for exercise in {each.name for each in gradebook.assignments} & {*course.exercises}:
+        notebook = gradebook.find_notebook(exercise, exercise)
+        known = _class_gradebook(course, exercise, gradebook, notebook)
+        for student in {*known.entries, *CourseHandIns.of(course, exercise).folders}:
+            if why := known.no_mark(student):
+                found[exercise, student] = why
+    return found
+
+
+def _class_gradebook(
+    course: Course, exercise: str, gradebook: Any, notebook: api.Notebook
+) -> ClassGradebook:
+    steps = [step.name for step in course.exercise(exercise).steps]
+    cells = _graded_cells(notebook, steps)
+    entered = _entered_cells(gradebook.db, notebook.assignment_id, cells)
+    comments = _comments(gradebook.db, notebook, steps)
+    submissions = gradebook.db.execute(
+        select(
+            api.SubmittedAssignment.student_id,
+            api.SubmittedAssignment.late_submission_penalty,
+            api.SubmittedAssignment.timestamp,
+            api.SubmittedAssignment.extension,
+        ).where(api.SubmittedAssignment.assignment_id == notebook.assignment_id)
+    ).all()
+    people = gradebook.db.execute(
+        select(api.Student.id, api.Student.first_name, api.Student.last_name)
+    ).all()
     nothing = tuple(cells.values())
     entries = {
         student: GradebookEntry(
@@ -57,12 +81,19 @@ def read_gradebook(course: Course, exercise: str) -> ClassGradebook:
         for student, penalty, _, _ in submissions
     }
     names = {student: " ".join(filter(None, name)) for student, *name in people}
-    records = _records(names, submissions, due, Decisions.read(course, exercise))
+    due, decided = notebook.assignment.duedate, Decisions.read(course, exercise)
+    there = CourseHandIns.of(course, exercise)
+    gone = {each for each in entries if entries[each].was_graded and not there.has(each)}
+    records = _records(names, submissions, due, decided, gone)
     return ClassGradebook(entries, tuple(sorted(names)), records)
 
 
 def _records(
-    names: Mapping[str, str], submissions: Iterable[Any], due: datetime | None, known: Decisions
+    names: Mapping[str, str],
+    submissions: Iterable[Any],
+    due: datetime | None,
+    known: Decisions,
+    gone: Container[str],
 ) -> StudentRecords:
     """Return what is known of students; those without a hand-in have only a name."""
     times = {each.student_id: (each.timestamp, each.extension) for each in submissions}
@@ -76,6 +107,7 @@ def _records(
             due=own_due,
             extended=bool(extension),
             held=known.held.get(student, ""),
+            gone=student in gone,
             questions=known.questions.get(student, ()),
         )
     return found
@@ -124,7 +156,31 @@ def _entered_cells(
         if row.cell_id in cells:
             cell = _entered(cells[row.cell_id], row)
             found[row.student_id][place[row.cell_id]] = known.setdefault(cell, cell)
+    for student, name in _not_asked(db, assignment):
+        found[student] = [
+            replace(cell, asked=False) if cell.name == name and cell.open else cell
+            for cell in found[student]
+        ]
     return {student: tuple(entered) for student, entered in found.items()}
+
+
+def _not_asked(db: Any, assignment: str) -> Iterator[Any]:
+    """Return each student and question that was not in the release that was handed in."""
+    query = (
+        select(api.SubmittedAssignment.student_id, api.BaseCell.name)
+        .select_from(api.Comment)
+        .join(api.BaseCell, api.Comment.cell_id == api.BaseCell.id)
+        .join(api.SubmittedNotebook, api.Comment.notebook_id == api.SubmittedNotebook.id)
+        .join(
+            api.SubmittedAssignment,
+            api.SubmittedNotebook.assignment_id == api.SubmittedAssignment.id,
+        )
+        .where(
+            api.SubmittedAssignment.assignment_id == assignment,
+            api.Comment.auto_comment == NOT_THERE,
+        )
+    )
+    yield from db.execute(query)
 
 
 def _comments(db: Any, notebook: api.Notebook, steps: list[str]) -> dict[str, list[CellComment]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +15,7 @@ from autograder.grading.class_task import (
     GroupHandIn,
     HandIn,
     course_roster,
+    looks_handed_in,
     read_groups,
     shared_hand_ins,
 )
@@ -42,6 +44,13 @@ class CourseHandIns:
     def folders(self) -> Mapping[str, Path]:
         """The folder that counts for each student."""
         return {each.student: each.paths[0] for each in self.every}
+
+    def has(self, student: str) -> bool:
+        """Whether what counts for a student is there; what nobody may read is."""
+        folder = self.folders.get(student)
+        if folder is None:
+            return False
+        return looks_handed_in(folder) or not os.access(folder, os.R_OK | os.X_OK)
 
 
 def own_folders(course: Course, exercise: str) -> Mapping[str, Path]:

@@ -195,7 +195,7 @@ class ClassTask:
 # The files that make a folder a course: what grading relies on, and nbgrader's configuration.
 FACTS = "attn.toml"
 CONFIG = "nbgrader_config.py"
-_MOST_FILES = 10_000
+_MOST_FILES, _MOST_NAMED = 10_000, 5
 # Where nbgrader and the kit keep what belongs to a course.
 _OF_A_COURSE = (
     *("source", "release", "submitted", "autograded", "feedback", "graded"),
@@ -211,13 +211,15 @@ def is_course(folder: Path) -> bool:
     if not marks:
         return False
     handed_in = handed_in_at_the_top(folder)
-    if handed_in is not None:
+    if handed_in:
+        named = top_names(handed_in)
         raise KitError(
-            f"this folder holds {' and '.join(marks)}, as a course does, and {handed_in.name}, "
+            f"this folder holds {' and '.join(marks)}, as a course does, and {named}, "
             "as a folder of submissions does",
             place=str(folder),
-            cure="if it is a folder of submissions, take those files out, since somebody may have "
-            f"handed them in; if it is a course, put {handed_in.name} elsewhere",
+            cure=f"if it is a folder of submissions, take {' and '.join(marks)} out, since "
+            f"somebody may have handed them in; if it is a course, move {named} to a folder beside "
+            "it",
         )
     if not (folder / FACTS).is_file():
         raise KitError(
@@ -229,15 +231,23 @@ def is_course(folder: Path) -> bool:
     return True
 
 
-def handed_in_at_the_top(folder: Path) -> Path | None:
-    """Return what looks handed in beside a course's own files, None when nothing does."""
-    for path in sorted(folder.iterdir()):
-        if path.name.startswith(".") or path.name in (*_OF_A_COURSE, CONFIG):
-            continue
-        # A folder that is not a part of a course may be a student's, whatever its files are called.
-        if _looks_handed_in(path):
-            return path
-    return None
+def handed_in_at_the_top(folder: Path) -> tuple[Path, ...]:
+    """Return what looks handed in beside a course's own files."""
+    beside = (
+        path
+        for path in sorted(folder.iterdir())
+        if not (path.name.startswith(".") or path.name in (*_OF_A_COURSE, CONFIG))
+    )
+    # A folder that is not a part of a course may be a student's, whatever its files are called.
+    return tuple(filter(looks_handed_in, beside))
+
+
+def top_names(paths: Sequence[Path]) -> str:
+    """Return the names of files and folders in words, the first ones of many."""
+    names = [f"{path.name}/" if path.is_dir() else path.name for path in paths]
+    more = len(names) - _MOST_NAMED
+    listed = [*names[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])]
+    return terminal_line(" and ".join(filter(None, (", ".join(listed[:-1]), listed[-1]))), 300)
 
 
 def passed_over(folder: Path) -> tuple[str, ...]:
@@ -257,10 +267,11 @@ def hidden_hand_ins(folder: Path) -> tuple[str, ...]:
     """Return the names of hidden files and folders that look handed in: nobody grades them."""
     hidden = (path for path in sorted(folder.iterdir()) if path.name.startswith("."))
     students = (path for path in hidden if not path.name.startswith(_OF_A_PROGRAM))
-    return tuple(path.name for path in students if _looks_handed_in(path))
+    return tuple(path.name for path in students if looks_handed_in(path))
 
 
-def _looks_handed_in(path: Path) -> bool:
+def looks_handed_in(path: Path) -> bool:
+    """Whether it is a file that may be graded, or a folder that holds one."""
     return is_submission(path) or (path.is_dir() and any(map(is_submission, _below(path))))
 
 

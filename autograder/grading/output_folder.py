@@ -58,6 +58,23 @@ def claim_output(
     return _copy_words(found.get("place"), output, secret)
 
 
+def class_of(output: Path) -> tuple[Path, str] | None:
+    """Return the class and the exercise whose results `output` holds, as far as it says so.
+
+    Of `graded/EXERCISE` in a course, that is the course; a folder beside its class says nothing.
+    """
+    try:
+        facts = _read(output / OWNER)
+    except (OSError, KitError):
+        return None
+    whose, exercise = facts.get("class"), facts.get("exercise")
+    if not isinstance(whose, str) or not isinstance(exercise, str):
+        return None
+    if whose == OWN and output.parent.name != "graded":
+        return None
+    return (output.parents[1] if whose == OWN else output / whose).resolve(), exercise
+
+
 def _path_to(graded: Path, output: Path) -> str:
     path = os.path.relpath(graded.resolve(), output.resolve())
     return os.fsencode(path).decode("utf-8", "backslashreplace")

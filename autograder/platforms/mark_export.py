@@ -21,14 +21,12 @@ from autograder.model.verdict import Verdict
 from autograder.platforms.class_list import ClassList, identities, read_class_list
 from autograder.platforms.csv_table import CsvTable, read_table
 from autograder.reports.gradebook_entry import ClassGradebook, entry_of, max_points_of, points_of
-from autograder.reports.student_record import NO_RECORD, StudentRecord
+from autograder.reports.student_record import NO_RECORD
 
 # The marks of a class, as another gradebook gets them: a mark, or the reason why there is none.
 #
 # A mark is the gradebook's, as on every page of ours. What is not known is never a zero: who was
 # not graded, or waits for a person to grade a question, has no mark.
-
-NOT_GRADED = "the work is not graded yet"
 
 
 @dataclass(frozen=True)
@@ -49,18 +47,18 @@ def class_marks(
     for student, entry in gradebook.entries.items():
         # Else graded by `nbgrader autograde`, or not at all.
         if student not in marks and not gradebook.has_only_time(student):
-            points = entry.points if entry.has_marks else None
-            mark = StudentMark(
-                student, points, entry.max_points, NOT_GRADED if points is None else ""
-            )
-            marks[student] = _complete(mark, entry.waiting)
-    held = ((mark, gradebook.records.get(mark.student, NO_RECORD)) for mark in marks.values())
-    return {mark.student: _given_out(mark, record) for mark, record in held}
+            mark = StudentMark(student, entry.points, entry.max_points)
+            no_mark = gradebook.no_mark(student)
+            marks[student] = mark if no_mark else _complete(mark, entry.waiting)
+    return {student: _given_out(mark, gradebook) for student, mark in marks.items()}
 
 
-def _given_out(mark: StudentMark, record: StudentRecord) -> StudentMark:
-    """Return the mark, or none as long as it is held back."""
-    return replace(mark, points=None, reason=f"held back: {record.held}") if record.held else mark
+def _given_out(mark: StudentMark, gradebook: ClassGradebook) -> StudentMark:
+    """Return the mark, or none where what the gradebook has is none."""
+    held = gradebook.records.get(mark.student, NO_RECORD).held
+    entered = mark.points is not None and mark.student in gradebook.entries
+    why = gradebook.no_mark(mark.student) if held or entered else ""
+    return replace(mark, points=None, reason=why) if why else mark
 
 
 def _mark(verdict: Verdict, gradebook: ClassGradebook) -> StudentMark:

@@ -15,9 +15,16 @@ from autograder.model.sanitize import clean_line
 from autograder.model.symbols import number
 from autograder.model.verdict import NOT_JUDGED, StepVerdict, Verdict
 from autograder.reports.roll import shown_names
-from autograder.reports.student_record import NO_RECORD, NO_RECORDS, StudentRecords
+from autograder.reports.student_record import (
+    LONGEST_REASON,
+    NO_RECORD,
+    NO_RECORDS,
+    StudentRecords,
+)
 
 LONGEST_NAME = 60
+HELD, NOT_GRADED = "held back", "the work is not graded yet"
+_NOT_ASKED = "is not in the release that was handed in, and has no points"
 _NOT_READ = "what was handed in last could not be read"
 
 
@@ -28,6 +35,7 @@ class EnteredCell:
     `step` is the step that the cell checks, "" for a question of the instructor's own. `automatic`
     and `by_hand` are None where nobody gave such points; those by hand count. `look_again` says
     that somebody has to decide about those by hand once more, for example since the work is other.
+    What the student's release did not have was not `asked`.
     """
 
     name: str
@@ -37,6 +45,7 @@ class EnteredCell:
     by_hand: float | None = None
     extra: float = 0.0
     look_again: bool = False
+    asked: bool = True
 
     @property
     def shown_name(self) -> str:
@@ -96,7 +105,7 @@ class GradebookEntry:
     @property
     def changes(self) -> tuple[str, ...]:
         """What people gave and took for the steps, and what they have to look at again."""
-        late = (f"{_points(self.penalty)} off for being late.",) if self.penalty else ()
+        late = (f"{in_points(self.penalty)} off for being late.",) if self.penalty else ()
         return (*late, *(words for cell in self.cells for words in _changes(cell)))
 
     @property
@@ -148,6 +157,21 @@ class ClassGradebook:
     enrolled: tuple[str, ...] = ()
     records: StudentRecords = field(default_factory=lambda: NO_RECORDS)
 
+    def no_mark(self, student: str) -> str:
+        """Return why what the gradebook has of a student is no mark; "" where it is one.
+
+        Points for a question alone are left from before: the steps could not be read since. Whoever
+        takes marks elsewhere asks this.
+        """
+        record, entry = self.records.get(student, NO_RECORD), self.entries.get(student)
+        if record.held:
+            return f"{HELD}: {clean_line(record.held, LONGEST_REASON)}"
+        if entry is None or not entry.has_marks:
+            return NOT_GRADED
+        if record.gone:
+            return f"the hand-in is gone; the gradebook still has {in_points(entry.points)} of it"
+        return ""
+
     def has_only_time(self, student: str) -> bool:
         """Whether an entry is only there for an extension: nothing was handed in so far."""
         record, entry = self.records.get(student, NO_RECORD), self.entries[student]
@@ -187,10 +211,10 @@ def _of_other_work_than(verdict: Verdict, entry: GradebookEntry) -> Iterator[str
         yield "The mark is of an earlier run; this time, the work could not be judged."
     elif not verdict.graded:
         if entry.was_graded:
-            points = f"{number(entry.automatic)} points"
+            points = in_points(entry.automatic)
             yield f"The mark is of another attempt: that one earned {points}, and {_NOT_READ}."
     elif entry.has_marks and not math.isclose(entry.automatic, verdict.points):
-        points = f"{number(entry.automatic)} points, this one {number(verdict.points)}"
+        points = f"{in_points(entry.automatic)}, this one {number(verdict.points)}"
         yield f"The mark is of another attempt: that one earned {points}."
 
 
@@ -199,7 +223,11 @@ def reasons_of(verdict: Verdict, entries: GradebookEntries) -> tuple[str, ...]:
     entry = entry_of(verdict, entries)
     if entry is None:
         return ()
-    waiting = (f"`{name}` is not graded yet." for name in entry.waiting)
+    waiting = (
+        f"`{cell.shown_name}` {'is not graded yet' if cell.asked else _NOT_ASKED}."
+        for cell in entry.cells
+        if cell.open
+    )
     return (*changes_of(verdict, entries), *entry.own_questions, *waiting)
 
 
@@ -240,14 +268,14 @@ def _changes(cell: EnteredCell) -> tuple[str, ...]:
         instead = "" if cell.automatic is None else f", in place of {number(cell.automatic)}"
         found.append(f"`{cell.shown_name}`: {_earned(cell)} by hand{instead}{again}.")
     if cell.extra and not cell.open:
-        found.append(f"`{cell.shown_name}`: {_points(cell.extra)} of extra credit{again}.")
+        found.append(f"`{cell.shown_name}`: {in_points(cell.extra)} of extra credit{again}.")
     return tuple(found)
 
 
 def _earned(cell: EnteredCell) -> str:
     """Return "1.5 of 2 points", without extra credit."""
-    return f"{number(cell.points - cell.extra)} of {_points(cell.max_points)}"
+    return f"{number(cell.points - cell.extra)} of {in_points(cell.max_points)}"
 
 
-def _points(points: float) -> str:
+def in_points(points: float) -> str:
     return f"{number(points)} point" if points == 1 else f"{number(points)} points"

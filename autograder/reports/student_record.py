@@ -38,7 +38,7 @@ class StudentRecord:
 
     `due` is the student's own deadline, `extended` whether that is later than for the others.
     `group` is the group whose hand-in counts. `held` says why the mark is held back, "" when it is
-    not. `file` and `code` are what was judged.
+    not; `gone`, that what was graded is not there any more. `file` and `code` are what was judged.
     """
 
     name: str = ""
@@ -47,6 +47,7 @@ class StudentRecord:
     due: datetime | None = None
     extended: bool = False
     held: str = ""
+    gone: bool = False
     questions: tuple[MarkQuestion, ...] = ()
     file: str = ""
     code: str = ""

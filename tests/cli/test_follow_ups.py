@@ -130,7 +130,11 @@ def test_who_is_enrolled_and_absent_or_has_withdrawn_is_told() -> None:
     gradebook = ClassGradebook(entries, ("absent", "ada", "gone", "settled"))
     where = f"submitted/STUDENT/{EXERCISE.name}"
     assert found((ada, verdict(ada)), gradebook=gradebook) == [
-        ("withdrawn", ("gone",), "no hand-in any more; the gradebook still has 2 points."),
+        (
+            "withdrawn",
+            ("gone",),
+            "no hand-in any more; the gradebook still has 2 points, and no export has them.",
+        ),
         ("nothing_handed_in", ("absent",), f"enrolled, and there is no {where}."),
     ]
 

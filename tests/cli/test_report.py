@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import shutil
@@ -140,6 +141,40 @@ def test_a_mistake_that_has_a_name_can_be_written_about_too(homework: Path) -> N
     assert "Look at the paper." in page(homework, "dora")
 
 
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        "divided by the dimension (in scale_scores): 1 student",
+        "Divided by the dimension (in scale_scores)",
+        "divided by the dimension",
+        "scale_scores/divided_by_the_dimension",
+        "5: You divide by the embedding dimension itself, but its square root is …",
+    ],
+)
+def test_a_mistake_is_known_by_whatever_is_printed_of_it(homework: Path, spelled: str) -> None:
+    run = attn("tell", homework, spelled, "Look at the paper.")
+    assert run.code == 0, run.err
+    assert "Look at the paper." in page(homework, "dora")
+    assert "Look at the paper." not in page(homework, "ada")
+
+
+def test_a_mistake_is_known_by_the_sentence_in_the_csv_unless_two_are_told_so(
+    homework: Path,
+) -> None:
+    table = (results(homework) / "grades.csv").read_text(encoding="utf-8")
+    said = {row["student"]: row["diagnosis"] for row in csv.DictReader(table.splitlines())}
+    assert attn("tell", homework, said["dora"], "For you.").code == 0
+    assert "For you." in page(homework, "dora")
+    run = attn("tell", homework, said["ada"], "For you.")
+    assert run.code == 2 and "may be several mistakes" in " ".join(run.err.split())
+
+
+def test_a_mistake_that_is_spelled_almost_so_is_named_first(homework: Path) -> None:
+    run = attn("tell", homework, "divided by dimension", "words")
+    assert run.code == 2
+    assert "there are: scale_scores/divided_by_the_dimension" in " ".join(run.err.split())
+
+
 def test_a_mistake_that_nobody_made_is_refused_with_those_that_there_are(homework: Path) -> None:
     run = attn("tell", homework, "softmax/abc", "words")
     assert run.code == 2
@@ -151,7 +186,7 @@ def test_a_mistake_that_nobody_made_is_refused_with_those_that_there_are(homewor
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["Look at the paper."], "name the mistake as the class page does"),
+        (["Look at the paper."], "write the words in quotes, after the mistake"),
         (["softmax/abc"], "write the words in quotes"),
         (["softmax/abc", "  "], "write the words in quotes"),
     ],

@@ -265,7 +265,10 @@ def test_what_the_kit_cannot_adopt_is_refused_with_the_place_and_a_cure(stock: P
     config.write_text(text)
     (stock / "lectures").mkdir()
     (stock / "lectures" / "one.ipynb").write_text("{}")
-    assert "lectures holds notebooks or .py files" in adopt(stock, "--yes").out
+    (stock / "policy.py").write_text("late = 1\n")
+    said = adopt(stock, "--yes").out
+    assert "lectures/ and policy.py" in said and "sys.path.append" in said and str(stock) in said
+    (stock / "policy.py").unlink()
     shutil.rmtree(stock / "lectures")
     for part in ("source", "release"):
         (stock / part / FIFTH).mkdir()

@@ -8,14 +8,18 @@ import os
 import re
 import shutil
 import zipfile
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
 from nbgrader.api import Gradebook
+from nbgrader.apps.exportapp import ExportApp
+from nbgrader.coursedir import CourseDirectory
 
 from autograder.course.creation import Course, read_course
+from autograder.course.export import CleanCsv
 from course.changing_course import (
     FIFTH,
     GIVEN,
@@ -62,7 +66,7 @@ def test_a_copy_has_the_instructors_work_and_nobody_of_the_term_before(course: C
     run = attn("course", "copy", course.directory, target, "--without-people")
     assert run.code == 0, run.out
     assert "  roster.csv" in run.out and "autumn-2027" in run.out
-    assert f"cd {target} && nbgrader generate_assignment {FIFTH}" in run.out
+    assert f"cd '{target}' && nbgrader generate_assignment {FIFTH}" in run.out
     new = read_course(target)
     for name in ("fifth.ipynb", "exercise.toml"):
         assert (new.source(FIFTH) / name).read_bytes() == (course.source(FIFTH) / name).read_bytes()
@@ -239,7 +243,7 @@ def test_what_nobody_has_graded_is_no_zero_in_an_archive(course: Course) -> None
     kept = archived(course)
     rows = table(kept / "marks.csv")
     assert next(row["points"] for row in rows if row["student"] == WRONG) == ""
-    assert "not graded of" in (kept / "index.html").read_text()
+    assert "the work is not graded yet, " in (kept / "index.html").read_text()
 
 
 def test_a_mark_that_is_held_back_has_its_reason_and_no_points_in_an_archive(
@@ -249,18 +253,82 @@ def test_a_mark_that_is_held_back_has_its_reason_and_no_points_in_an_archive(
     assert attn("course", "hold", WRONG, FIFTH, *why).code == 0
     kept = archived(course)
     rows = {row["student"]: row for row in table(kept / "marks.csv")}
-    assert (rows[WRONG]["points"], rows[WRONG]["reason"]) == ("", "Held back: we talk first")
+    assert [rows[WRONG][name] for name in ("points", "off_for_late", "reason")] == [
+        *("", "", "held back: we talk first"),
+    ]
     assert float(rows[RIGHT]["points"]) == marks(course)[RIGHT] and rows[RIGHT]["reason"] == ""
     assert {row["student"] for row in table(kept / "cells.csv")} == {RIGHT, GIVEN}
-    assert "held back of" in (kept / "index.html").read_text()
+    index = (kept / "index.html").read_text()
+    assert "held back, " in index and "give it out" in index
+    pages = {path.name for path in (kept / FIFTH / "pages").iterdir()}
+    assert pages == {f"{name}.{ending}" for name in (RIGHT, GIVEN) for ending in ("html", "txt")}
+    assert attn("course", "hold", WRONG, FIFTH, "--release", *why[2:]).code == 0
+    after = {path.name for path in (archived(course, "after") / FIFTH / "pages").iterdir()}
+    assert after - pages == {"index.html", f"{WRONG}.html", f"{WRONG}.txt"}
 
 
-def test_points_that_are_left_of_work_that_cannot_be_read_now_are_no_mark_in_an_archive(
-    course: Course,
-) -> None:
-    by_hand(course, WRONG, QUESTION, 3)
+def hold(course: Course) -> str:
+    why = ("--because", "we talk first", "--course", course.directory)
+    assert attn("course", "hold", WRONG, FIFTH, *why).code == 0
+    return "held back: we talk first"
+
+
+def hand_in_rubbish(course: Course) -> str:
     (course.submitted(FIFTH, WRONG) / f"{FIFTH}.ipynb").write_text("{")
     attn("grade", course.directory)
-    assert marks(course)[WRONG] == 3
-    for file in (course.graded(FIFTH) / "grades.csv", archived(course) / "marks.csv"):
-        assert {row["student"]: row["points"] for row in table(file)}[WRONG] == "", file
+    assert marks(course)[WRONG] == 3, "the points by hand are still there"
+    return ""  # the platforms' export says what the page says
+
+
+def take_the_folder_away(course: Course) -> str:
+    shutil.rmtree(course.submitted(FIFTH, WRONG))
+    attn("grade", course.directory)
+    return f"the hand-in is gone; the gradebook still has {marks(course)[WRONG]:g} points of it"
+
+
+def take_the_file_away(course: Course) -> str:
+    (course.submitted(FIFTH, WRONG) / f"{FIFTH}.ipynb").unlink()
+    return f"the hand-in is gone; the gradebook still has {marks(course)[WRONG]:g} points of it"
+
+
+def lose_the_grades(course: Course) -> str:
+    with Gradebook(gradebook_of(course)) as book:
+        book.remove_submission(FIFTH, WRONG)
+    (course.graded(FIFTH) / "verdicts" / f"{WRONG}.json").unlink()
+    return ""
+
+
+@pytest.mark.parametrize(
+    "done", [hold, hand_in_rubbish, take_the_folder_away, take_the_file_away, lose_the_grades]
+)
+def test_what_is_no_mark_is_none_in_every_export_and_says_why(
+    course: Course, done: Callable[[Course], str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    by_hand(course, WRONG, QUESTION, 3)
+    before = marks(course)
+    why = done(course)
+    (course.directory / "lti.csv").write_text(
+        "student_id,lti_user_id\n" + "".join(f"{each},{each}\n" for each in before)
+    )
+    scores = course.directory.parent / "scores.json"
+    roster = ("--roster", course.directory / "lti.csv", "--to", scores)
+    run = attn("export", "lti", course.directory, *roster)
+    sent = {each["userId"]: each["scoreGiven"] for each in json.loads(scores.read_text())}
+    assert run.code == (done is not lose_the_grades) and why in " ".join(run.out.split())
+    exported = course.directory.parent / "exported.csv"
+    app = ExportApp(coursedir=CourseDirectory(root=str(course.directory)))
+    with Gradebook(gradebook_of(course)) as book:
+        CleanCsv(parent=app, to=str(exported)).export(book)
+    assert why in capfd.readouterr().err
+    kept = table(archived(course) / "marks.csv")
+    others = {RIGHT: str(before[RIGHT]), GIVEN: str(before[GIVEN])}
+    assert {str(each): str(points) for each, points in sent.items()} == others
+    for rows, name, column in (
+        (kept, "student", "points"),
+        (table(exported), "student_id", "score"),
+    ):
+        found = {row[name]: row[column] for row in rows}
+        assert found.pop(WRONG, "") == "" and found == others
+    assert [
+        row["reason"] for row in kept if row["student"] == WRONG and why not in row["reason"]
+    ] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -51,6 +52,18 @@ def test_a_question_that_a_student_never_saw_is_open_and_not_zero(course: Course
     assert points_of(course, RIGHT, LATER) == (None, True, "not in the release")
     assert points_of(course, WRONG, LATER) == (0.0, False, "No response.")
     assert points_of(course, RIGHT, QUESTION) == (0.0, False, "No response."), "they saw that one"
+
+
+def test_a_page_and_the_table_do_not_call_it_a_question_that_waits_for_its_points(
+    course: Course,
+) -> None:
+    grade(course)
+    table = (course.graded(FIFTH) / "grades.csv").read_text(encoding="utf-8")
+    reasons = {row["student"]: row["reason"] for row in csv.DictReader(table.splitlines())}
+    page = (course.graded(FIFTH) / "feedback" / f"{RIGHT}.txt").read_text(encoding="utf-8")
+    told = f"`{LATER}` is not in the release that was handed in, and has no points."
+    assert told in reasons[RIGHT] and told in " ".join(page.split())
+    assert LATER not in reasons[WRONG] and f"`{LATER}` is not graded yet" not in page
 
 
 def test_both_ways_of_grading_leave_it_open(course: Course) -> None:
