@@ -63,7 +63,7 @@ def test_a_page_and_the_table_do_not_call_it_a_question_that_waits_for_its_point
     page = (course.graded(FIFTH) / "feedback" / f"{RIGHT}.txt").read_text(encoding="utf-8")
     told = f"`{LATER}` is not in the release that was handed in, and has no points."
     assert told in reasons[RIGHT] and told in " ".join(page.split())
-    assert LATER not in reasons[WRONG] and f"`{LATER}` is not graded yet" not in page
+    assert told not in reasons[WRONG] and f"`{LATER}` is not graded yet" not in page
 
 
 def test_both_ways_of_grading_leave_it_open(course: Course) -> None:
