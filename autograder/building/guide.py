@@ -57,11 +57,15 @@ math[display="block"] { margin: 1rem 0; overflow-x: auto; }
 def render_guide(exercise: Exercise, cells: tuple[Cell, ...]) -> str:
     """Return the page: what stands before a step, the step to write, and what comes after it."""
     body = "\n".join(_part(cell) for cell in cells if not cell.notebook_only)
+    end = 0
     for step in exercise.steps:  # a link leads to the lesson of a step, not past it
-        before, stub, after = body.partition(f'<pre id="{step.name}">')
-        lesson, heading, rest = before.rpartition("<h2>")
-        if stub and heading:
-            body = f'{lesson}<h2 id="about-{step.name}">{rest}{stub}{after}'
+        stub = body.find(f'<pre id="{step.name}">', end)
+        heading, place = body.rfind("<h2>", end, stub), f' id="about-{step.name}">'
+        if heading >= 0:
+            body = f"{body[:heading]}<h2{place}{body[heading + len('<h2>') :]}"
+        else:
+            body = f"{body[:stub]}<div{place}</div>{body[stub:]}"
+        end = body.index(f'<pre id="{step.name}">')
     links = " · ".join(
         f'<a href="#about-{step.name}">{number} {escape(step.title)}</a>'
         for number, step in enumerate(exercise.steps, start=1)

@@ -36,12 +36,13 @@ HANDED_IN = (
     "Nothing is graded here: save your code as .py, and hand that file in as your course says. "
     "Grades come from there, never from these pages."
 )
-NO_SCRIPT = "Here is nothing but the lesson, since this browser runs no scripts."
+_NO_SCRIPT = "Here is nothing but the lesson, since this browser runs no scripts."
+NO_SCRIPT = f"<noscript><style>.unserved {{ display: none; }}</style><p>{_NO_SCRIPT}</p></noscript>"
 # A script takes it away; where none is loaded, it comes into sight.
 NOT_SERVED = (
-    "There are no editors here: the page was opened as a file, or a part of it did not come. Load "
-    "it again. Or serve its folder: type <code>python -m http.server</code> there, and open "
-    "http://localhost:8000."
+    "There are no editors here yet. If none come, the page was opened as a file, or a part of it "
+    "is missing: load it again. Or serve its folder: type <code>python -m http.server</code> "
+    "there, and open http://localhost:8000."
 )
 PRINTS = "Write it below your code: a check shows what it prints."
 LICENSES = "licenses.txt"
@@ -105,7 +106,7 @@ class ExercisePage:
             '<label class="file">Load a .py <input id="load" type="file" accept=".py"></label> '
             f'<span id="python" role="status"><span class="unserved">{NOT_SERVED}</span></span> '
             '<span id="kept" role="status"></span></header>'
-            f"\n<main>\n<noscript><p>{NO_SCRIPT}</p></noscript>\n"
+            f"\n<main>\n{NO_SCRIPT}\n"
             f'<p class="keys">{HANDED_IN if self.course else NOT_GRADED} {KEYS}</p>\n'
             f"{lesson}{_finale(exercise)}</main>\n{_END}"
         )

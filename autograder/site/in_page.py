@@ -65,7 +65,7 @@ class Page:
         if "order" in asked:
             return json.dumps({"html": self.ordered(asked["step"], asked["order"])})
         if "met" in asked:
-            return json.dumps({"html": self.finale(asked["cells"], asked["met"])})
+            return json.dumps({"html": self.finale(asked["cells"], asked["last"], asked["met"])})
         return json.dumps(self.check(asked["cells"], asked["step"]))
 
     def ordered(self, step: str, order: Iterable[int]) -> str:
@@ -85,15 +85,16 @@ class Page:
         (run,) = checkup.steps
         return told if run.verdict.passes or checkup.troubles else told + _card(run, ()).html()
 
-    def finale(self, cells: Cells, met: Iterable[str]) -> str:
-        """Run the last cells, let the model speak, and return what it says about loss and mistakes.
+    def finale(self, cells: Cells, last: Sequence[str], met: Iterable[str]) -> str:
+        """Let the model speak, and return what it says about loss and mistakes.
 
-        met: the names of the mistakes that checks found.
+        last: the cells at the end of the notebook. met: the names of mistakes that checks found.
         """
         folder, speaker = self._exercise.folder, self._exercise.speaker
         try:
+            checking = self._checking(cells, (), last)
             with shown_in_page(lambda page: self._tell(json.dumps({"html": page}))):
-                loss = hear(self._checking(cells, ()), speaker, self._jobs, lambda text: None)
+                loss = hear(checking, speaker, self._jobs, lambda text: None)
         except KitError as error:
             return f"<p>{html(error.fact)}</p>"
         paragraphs = [(loss_words(loss),), *mistake_words(read_costs(folder), met)]
@@ -154,8 +155,8 @@ class Page:
     def _checkup(self, cells: Cells, steps: Sequence[Step]) -> Checkup:
         return self._checking(cells, steps).run(self._jobs)
 
-    def _checking(self, cells: Cells, steps: Sequence[Step]) -> Checking:
-        """Have the cells checked, read as a file is that holds them."""
+    def _checking(self, cells: Cells, steps: Sequence[Step], last: Sequence[str] = ()) -> Checking:
+        """Have cells checked, read as a file is that holds them; the `last` run as they are."""
         file = self._exercise.folder / f"{self._exercise.name}.py"
         texts = Texts(tuple(plain_text(text) for _, text in cells))
         try:
@@ -165,9 +166,10 @@ class Page:
             raise KitError(home_words(str(reason)), place="your code", cure=cure) from None
         remarks = tuple(map(home_words, code.remarks))
         unrun = tuple((name, _in_editor(words)) for name, words in code.not_run)
-        facts = ("you", self._exercise.name, code.cells, file)
+        facts = ("you", self._exercise.name, (*code.cells, *last), file)
         submission = Submission(*facts, remarks=remarks, not_run=unrun)
-        self._names, self._longest = tuple(cells[number][0] for number in code.origins), 0.0
+        names = (cells[number][0] for number in code.origins)
+        self._names, self._longest = (*names, *("the last cells" for _ in last)), 0.0
         return Checking(self._exercise, submission, steps, names=self._names)
 
 

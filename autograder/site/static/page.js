@@ -218,8 +218,7 @@ async function speak() {
     if (html) box.insertAdjacentHTML("beforeend", html);
     else (speech ??= box.appendChild(made("pre"))).append(text);
   };
-  const all = [...cells(), ...finale.map((code) => ["the last cells", code])];
-  const answer = await ask({ cells: all, met: state.met }, told);
+  const answer = await ask({ cells: cells(), last: finale, met: state.met }, told);
   told({ html: answer.html ?? `<p>${answer.unanswered}</p>` });
   box.ariaBusy = "false";
   button.disabled = false;
