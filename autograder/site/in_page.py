@@ -158,25 +158,18 @@ class Page:
     def _checking(self, cells: Cells, steps: Sequence[Step], last: Sequence[str] = ()) -> Checking:
         """Have cells checked, read as a file is that holds them; the `last` run as they are."""
         file = self._exercise.folder / f"{self._exercise.name}.py"
-        texts = Texts(tuple(plain_text(text) for _, text in cells))
+        texts = Texts(tuple(plain_text(text) for _, text in cells), parts=True)
         try:
             code = code_in(texts, file, self._exercise)
         except Unreadable as reason:
             cure = "take away what is not an answer"
             raise KitError(home_words(str(reason)), place="your code", cure=cure) from None
         remarks = tuple(map(home_words, code.remarks))
-        unrun = tuple((name, _in_editor(words)) for name, words in code.not_run)
         facts = ("you", self._exercise.name, (*code.cells, *last), file)
-        submission = Submission(*facts, remarks=remarks, not_run=unrun)
+        submission = Submission(*facts, remarks=remarks)
         names = (cells[number][0] for number in code.origins)
         self._names, self._longest = (*names, *("the last cells" for _ in last)), 0.0
         return Checking(self._exercise, submission, steps, names=self._names)
-
-
-def _in_editor(words: str) -> str:
-    """Return what is said of a cell that is not run, as it is said of an editor."""
-    own = words.replace("a cell that begins", "an editor that begins")
-    return own.replace("put it into a code cell of its own", "take that line away")
 
 
 def _paragraphs(said: Iterable[str]) -> str:

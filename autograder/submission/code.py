@@ -395,7 +395,8 @@ class Code:
 class Texts:
     """The code cells of a file, and the prose between them, each with the kind of its cell.
 
-    `python` is the version that a notebook says it was saved with.
+    `python` is the version that a notebook says it was saved with. `parts` are texts that stand
+    below each other in one script.
     """
 
     code: tuple[str, ...]
@@ -404,6 +405,7 @@ class Texts:
     digest: str = ""
     python: Version | None = None
     asked: Asked | None = None
+    parts: bool = False
 
 
 def read_code(file: Path, exercise: Exercise, root: Path | None = None) -> Code:
@@ -423,7 +425,7 @@ def read_code(file: Path, exercise: Exercise, root: Path | None = None) -> Code:
 def code_in(texts: Texts, file: Path, exercise: Exercise) -> Code:
     """Return what is run of the texts of a file; raise `Unreadable` for too much."""
     _refuse_too_much(file_name(file), "\n".join(texts.code))
-    plain = [_python(text) for text in texts.code]
+    plain = [_python(text, part=texts.parts) for text in texts.code]
     magics = zip(texts.code, plain)
     other = [(f"a cell that begins with `{magic}`", text) for text, (_, magic) in magics if magic]
     unread = [*texts.prose, *other]
@@ -506,10 +508,12 @@ def _marks(code: str) -> int:
     return len(code) if len(code) <= MOST_MARKS else len(re.findall(r"[^\w\s]", code))
 
 
-def _python(text: str) -> tuple[str, str]:
+def _python(text: str, *, part: bool) -> tuple[str, str]:
     """Return a cell as plain Python, and the magic that keeps it from being run, if any."""
     if parsed(text) is not None:
         return text, ""
+    if part:
+        return "\n".join(_plain_lines(text.split("\n"))), ""
     plain = without_magics(text)
     return plain.text, plain.magic
 

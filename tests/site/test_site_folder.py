@@ -303,9 +303,11 @@ def test_what_only_a_notebook_understands_is_left_out_of_an_editor_as_of_a_file(
     assert told["passes"], told["html"]
 
 
-def test_an_editor_that_is_not_run_at_all_says_why() -> None:
-    told = checked("%%bash\n" + RIGHT["softmax"])["html"]
-    assert "an editor that begins with <code>%%bash</code> is not run: take that line away." in told
+def test_an_editor_is_read_as_the_part_of_a_file_that_it_is() -> None:
+    indented = checked("\n".join(f"    {line}" for line in RIGHT["softmax"].split("\n")))
+    assert not indented["passes"] and "IndentationError, line 1" in indented["html"]
+    prompts = checked("\n".join(f">>> {line}" for line in RIGHT["softmax"].split("\n")))
+    assert not prompts["passes"]
 
 
 def test_what_is_wrong_elsewhere_is_told_with_the_editor_it_is_in() -> None:
