@@ -64,7 +64,7 @@ def _use(page: Page) -> None:
         print(f"until “{what}”: {seconds:.1f} s more")
     write(page, "softmax", STUCK)
     page.locator("#softmax .cm-content").press("ControlOrMeta+Enter")
-    ended = _seconds(expect(page.get_by_text("It was started anew")).to_be_visible)
+    ended = _seconds(expect(page.get_by_text("Python was started anew")).to_be_visible)
     print(f"until Python that is stuck is ended: {ended:.1f} s")
     python = page.locator("#python")
     ready = _seconds(lambda: expect(python).to_have_text("Python is ready."))

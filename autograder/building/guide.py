@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from html import escape
 
+from autograder.building.lesson import with_code_in_questions
 from autograder.building.stub import Cell
 from autograder.model.exercise import Exercise
 
@@ -36,7 +37,15 @@ main { max-width: 46rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
 h1 { font-size: 1.7rem; line-height: 1.25; } h2 { font-size: 1.3rem; margin-top: 3rem; }
 pre { background: var(--code); padding: .7rem .9rem; overflow-x: auto; border-radius: .4rem; }
 code { font: .9em/1.45 ui-monospace, "SF Mono", Consolas, "DejaVu Sans Mono", monospace; }
-table { border-collapse: collapse; display: block; overflow-x: auto; }
+table {
+  border-collapse: collapse; display: block; overflow-x: auto;
+  background: /* a shade where more lies at a side; the ground hides it where nothing does */
+    linear-gradient(to right, var(--ground) 40%, transparent) 0 / 2.5rem 100% local,
+    linear-gradient(to left, var(--ground) 40%, transparent) 100% / 2.5rem 100% local,
+    linear-gradient(to right, var(--soft), transparent) 0 / 1rem 100% scroll,
+    linear-gradient(to left, var(--soft), transparent) 100% / 1rem 100% scroll;
+  background-repeat: no-repeat;
+}
 th, td { border-bottom: 1px solid var(--line); padding: .3rem .8rem .3rem 0; text-align: left; }
 details { border-left: 3px solid var(--line); padding: .2rem 0 .2rem .9rem; margin: 1rem 0; }
 summary { cursor: pointer; } nav { color: var(--soft); } img { max-width: 100%; }
@@ -48,8 +57,17 @@ math[display="block"] { margin: 1rem 0; overflow-x: auto; }
 def render_guide(exercise: Exercise, cells: tuple[Cell, ...]) -> str:
     """Return the page: what stands before a step, the step to write, and what comes after it."""
     body = "\n".join(_part(cell) for cell in cells if not cell.notebook_only)
+    end = 0
+    for step in exercise.steps:  # a link leads to the lesson of a step, not past it
+        stub = body.find(f'<pre id="{step.name}">', end)
+        heading, place = body.rfind("<h2>", end, stub), f' id="about-{step.name}">'
+        if heading >= 0:
+            body = f"{body[:heading]}<h2{place}{body[heading + len('<h2>') :]}"
+        else:
+            body = f"{body[:stub]}<div{place}</div>{body[stub:]}"
+        end = body.index(f'<pre id="{step.name}">')
     links = " · ".join(
-        f'<a href="#{step.name}">{number} {escape(step.title)}</a>'
+        f'<a href="#about-{step.name}">{number} {escape(step.title)}</a>'
         for number, step in enumerate(exercise.steps, start=1)
     )
     return (
@@ -82,6 +100,7 @@ def markdown_html(text: str) -> str:
         formulas.append(convert(formula["display"] or formula["inline"], display=shown))
         return _PLACE.format(len(formulas) - 1)
 
+    text = with_code_in_questions(text)
     marked = outside_code(text, lambda part: FORMULA.sub(kept, part))
     reader = MarkdownIt("commonmark", {"html": True}).enable("table")
     allowed = reader.validateLink

@@ -255,7 +255,7 @@ MEANINGS: tuple[Meaning, ...] = (
 # Why a line outside the steps cannot be run: the exception's type, a pattern of its message, and
 # what to tell the student.
 CAUSES = (
-    ("ModuleNotFoundError", r"", "The grader has only what the exercise itself imports."),
+    ("ModuleNotFoundError", r"", "Only what the exercise itself imports is there."),
     ("EOFError", r"EOF when reading a line", "No one answers `input()` while your code is graded."),
     (
         "FileNotFoundError",

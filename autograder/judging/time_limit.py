@@ -7,8 +7,8 @@ limit is in processor time, so the code is not blamed for a busy machine. Code t
 take three times as long.
 
 A browser's Python has no threads, and its processor time is the clock's. There, the clock is looked
-at whenever code jumps back or returns, and the limit is that for code that only waits. One
-call of a library cannot be interrupted there: whoever runs Python has to end it.
+at whenever code jumps back or returns, also while it sleeps, and the limit is that for code that
+only waits. One call of a library cannot be interrupted there: whoever runs Python has to end it.
 
 In a process that has to live on, as a kernel or a build, use `limited`.
 """
@@ -161,6 +161,19 @@ class _Lookout:
         return min(took, self._importing)
 
 
+def _sleep(seconds: float) -> None:
+    """Sleep so that the clock is looked at meanwhile."""
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > TICK:
+        _SLEEP(TICK)
+        for _ in range(LOOKS):
+            pass
+    _SLEEP(max(left, min(seconds, 0)))
+
+
+_SLEEP = time.sleep
+if not THREADS:
+    vars(time)["sleep"] = _sleep
 _IMPORT: CodeType = vars(importlib)["_bootstrap"]._find_and_load.__code__
 
 

@@ -144,13 +144,14 @@ def _at_home(submission: Submission) -> Submission:
     rejected = submission.rejected
     return replace(
         submission,
-        remarks=tuple(map(_home_words, submission.remarks)),
-        rejected=rejected and replace(rejected, fact=_home_words(rejected.fact)),
-        not_run=tuple((name, _home_words(words)) for name, words in submission.not_run),
+        remarks=tuple(map(home_words, submission.remarks)),
+        rejected=rejected and replace(rejected, fact=home_words(rejected.fact)),
+        not_run=tuple((name, home_words(words)) for name, words in submission.not_run),
     )
 
 
-def _home_words(text: str) -> str:
+def home_words(text: str) -> str:
+    """Return words in which nobody hands in."""
     for handed_in, at_home in AT_HOME:
         text = text.replace(handed_in, at_home)
     return text

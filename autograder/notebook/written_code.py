@@ -186,14 +186,14 @@ def stopped_cell(
 
 
 def _imports_told(cell: BrokenCell, text: str) -> BrokenCell:
-    defines = any(find_in_piece(piece) for piece in pieces([text]))
+    defines = any(find_in_piece(piece) for piece in pieces([text])[0])
     return replace(cell, imports=bool(_IMPORTS.search(text)) and not defines)
 
 
 def names_set_by(text: str) -> frozenset[str]:
     """Return the names that a cell sets at its left margin, as far as its text shows them."""
     found: set[str] = set()
-    for piece in pieces([text]):
+    for piece in pieces([text])[0]:
         tree = parsed(piece)
         if tree is None:
             found.update(_BINDS.findall(piece))

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape, unescape
-from typing import Any
 
 from autograder.building.guide import STUB, markdown_html
 from autograder.ladder.rungs import PuzzleLine, Rungs
@@ -37,7 +36,15 @@ HANDED_IN = (
     "Nothing is graded here: save your code as .py, and hand that file in as your course says. "
     "Grades come from there, never from these pages."
 )
-NO_SCRIPT = "Here is nothing but the lesson, since this browser runs no scripts."
+_NO_SCRIPT = "Here is nothing but the lesson, since this browser runs no scripts."
+NO_SCRIPT = f"<noscript><style>.unserved {{ display: none; }}</style><p>{_NO_SCRIPT}</p></noscript>"
+# A script takes it away; where none is loaded, it comes into sight.
+NOT_SERVED = (
+    "There are no editors here yet. If none come, the page was opened as a file, or a part of it "
+    "is missing: load it again. Or serve its folder: type <code>python -m http.server</code> "
+    "there, and open http://localhost:8000."
+)
+PRINTS = "Write it below your code: a check shows what it prints."
 LICENSES = "licenses.txt"
 LICENSED = "The licenses of what these pages are made of"
 _END = "</body>\n</html>\n"
@@ -46,6 +53,10 @@ READS = (
     "where does each word look? Then it takes the place of the attention in a small language "
     "model, which has learned plays by Shakespeare, one character after the other. Every character "
     "that you read there went through your code. It takes up to a minute."
+)
+# What a lesson says to who has the notebook, or the file and a terminal.
+_ELSEWHERE = re.compile(
+    r"In the notebook, (?P<own>add a cell)?[^.]*\.(?: With the file, [^<]*<code>[^<]*</code>\.)?"
 )
 _MAIN = re.compile(r"<main>\n(.*)</main>", re.DOTALL)
 
@@ -69,6 +80,7 @@ class ExercisePage:
         lesson = main[1] if main else ""
         for question in self._after.values():  # it is asked below the step, once that passes
             lesson = lesson.replace(question, "")
+        lesson = _ELSEWHERE.sub(lambda told: PRINTS if told["own"] else "", lesson)
         lesson = STUB.sub(self._step, lesson)
         facts = {
             "exercise": exercise.name,
@@ -79,9 +91,6 @@ class ExercisePage:
                     "name": step.name,
                     "needed": step in needed_steps(exercise),
                     "above": self.script.above[step.name],
-                    "hints": step.hints,
-                    "similar": step.similar.strip(),
-                    "sort": self._lines(step.name),
                 }
                 for step in exercise.steps
             ],
@@ -93,10 +102,11 @@ class ExercisePage:
             f'<script type="application/json" id="facts">{data}</script>\n'
             '<script type="module" src="page.js"></script>\n</head>\n<body>\n'
             f'<header>{course}<a href="./">All exercises</a> <span id="count"></span> '
-            '<button id="save">Save as .py</button> '
+            '<button data-act="save">Save as .py</button> '
             '<label class="file">Load a .py <input id="load" type="file" accept=".py"></label> '
-            '<span id="python" role="status"></span> <span id="kept" role="status"></span></header>'
-            f"\n<main>\n<noscript><p>{NO_SCRIPT}</p></noscript>\n"
+            f'<span id="python" role="status"><span class="unserved">{NOT_SERVED}</span></span> '
+            '<span id="kept" role="status"></span></header>'
+            f"\n<main>\n{NO_SCRIPT}\n"
             f'<p class="keys">{HANDED_IN if self.course else NOT_GRADED} {KEYS}</p>\n'
             f"{lesson}{_finale(exercise)}</main>\n{_END}"
         )
@@ -108,22 +118,6 @@ class ExercisePage:
         asked = {name: asked_after(self.exercise, name) for name in names}
         return {name: markdown_html(each.folded).strip() for name, each in asked.items() if each}
 
-    def _lines(self, step: str) -> dict[str, Any] | None:
-        rungs = self.rungs.get(step)
-        if rungs is None:
-            return None
-        parts = len(rungs.parts) > 1
-
-        def shown(chosen: Sequence[PuzzleLine]) -> list[str]:
-            return [f"{line.part}: {line.text}" if parts else line.text for line in chosen]
-
-        gap = {"task": rungs.gap_task, "code": "\n".join(shown(rungs.with_gap()))}
-        return {
-            "task": rungs.task,
-            "lines": shown(rungs.lines),
-            "gap": gap if rungs.gap is not None else None,
-        }
-
     def _step(self, stub: re.Match[str]) -> str:
         """Return what stands in the place of a stub: an editor, buttons, room for an answer."""
         name = unescape(stub["step"])
@@ -134,11 +128,41 @@ class ExercisePage:
         return (
             f'<section class="step" id="{escape(name)}" data-step="{escape(name)}">'
             f'<div class="editor"><pre><code>{stub["code"]}</code></pre></div>'
-            f'<p>{buttons}</p><div class="answer" aria-live="polite"></div>'
+            f'<p class="buttons">{buttons}</p><div class="answer" aria-live="polite"></div>'
             '<div class="after" aria-live="polite"><div hidden>'
             f"{self._after.get(name, '')}</div></div>"
-            '<div class="hints" aria-live="polite"></div></section>'
+            f'<div class="hints" aria-live="polite">{"".join(self._hints(name))}</div></section>'
         )
+
+    def _hints(self, name: str) -> Iterator[str]:
+        """Give what is shown from one number of hints on, and some of it only until another."""
+        step, rungs = self.exercise.step(name), self.rungs.get(name)
+        last = len(step.hints)
+        for number, words in enumerate(step.hints, 1):
+            yield f'<p data-from="{number}" hidden>Hint {number} of {last}: {escape(words)}</p>'
+        if step.similar.strip():
+            yield f'<pre data-from="{last}" hidden>{escape(step.similar.strip())}</pre>'
+        if rungs is None:
+            return
+        lines = "".join(
+            f'<li><button data-act="choose" data-line="{number}">{line}</button></li>'
+            for number, line in enumerate(_shown(rungs, rungs.lines))
+        )
+        yield f'<div data-from="{last}" hidden><p>{escape(rungs.task)} Choose them in their order.'
+        if rungs.gap is not None:
+            yield f' <span data-until="{last + 1}">One hint more shows the step with a gap.</span>'
+        yield f'</p><ol>{lines}</ol><button data-act="order">Try this order</button>'
+        yield '<div class="told"></div></div>'
+        if rungs.gap is not None:
+            code = "\n".join(_shown(rungs, rungs.with_gap()))
+            yield f'<div data-from="{last + 1}" hidden><p>{escape(rungs.gap_task)}</p>'
+            yield f"<pre>{code}</pre></div>"
+
+
+def _shown(rungs: Rungs, chosen: Sequence[PuzzleLine]) -> list[str]:
+    """Return lines of a step as HTML, each with its part where there are several."""
+    parts = len(rungs.parts) > 1
+    return [escape(f"{line.part}: {line.text}" if parts else line.text) for line in chosen]
 
 
 def _reading_cells(exercise: Exercise) -> list[str]:
@@ -160,7 +184,8 @@ def _finale(exercise: Exercise) -> str:
     )
     return (
         '<section id="finale"><h2>Your layer reads a sentence, and speaks</h2>\n'
-        f"<p>{READS}</p>\n<p><button disabled>Let it read and speak</button> "
+        f"<p>{READS}</p>\n"
+        '<p><button data-act="speak" disabled>Let it read and speak</button> '
         "<span>When every step passes, this button works.</span></p>\n"
         '<div class="shown" aria-live="polite"></div>\n'
         f'<div class="built" hidden><h2>What you have built</h2><p>{escape(exercise.closing.built)}'

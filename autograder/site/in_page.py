@@ -3,31 +3,40 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from autograder.errors import KitError
+from autograder.judging.time_limit import GRACE, WALL, still_running
 from autograder.ladder.rungs import FILE as RUNGS
 from autograder.ladder.rungs import read_rungs
 from autograder.language_model.mistake_costs import read_costs
 from autograder.language_model.words import loss_words, mistake_words
-from autograder.learning.runner.checking import Checking
+from autograder.learning.own_work import home_words
+from autograder.learning.runner.checking import LOADING, MARGIN, Checking
 from autograder.learning.runner.hearing import hear
 from autograder.learning.runner.line_order import LineOrder
-from autograder.learning.runner.results import Checkup, StepRun
+from autograder.learning.runner.results import Checkup, StepRun, top_still_running
 from autograder.learning.runner.same_process import SameProcess
 from autograder.learning.runner.step_pictures import picture_of_run
 from autograder.model.exercise import SOLUTION, Step, read_exercise
 from autograder.model.shipped import handed_out
+from autograder.model.verdict import Finding
 from autograder.notebook.card import Card
 from autograder.notebook.prose import shown_in_page
 from autograder.reports.finding import html, step_text
 from autograder.site.script_pieces import ScriptPieces
 from autograder.submission.cells import find_definitions
-from autograder.submission.file_text import plain_text
+from autograder.submission.code import Texts, code_in
+from autograder.submission.file_text import Unreadable, plain_text
 from autograder.submission.reading import Submission
 
+SLOW = (
+    "A check took {:.1f} s here. Where code is graded, it is stopped after {:g} s of processor "
+    "time, so yours may be too slow there. What takes so long?"
+)
 TellPiece = Callable[[str], None]  # is given what is there already, as JSON
 Cells = Sequence[tuple[str, str]]  # the text of each, with what it is called in tracebacks
 
@@ -39,6 +48,8 @@ class Page:
         self._exercise = read_exercise(Path(folder))
         self._jobs = SameProcess(self._exercise, self._heard)
         self._tell: TellPiece = lambda piece: None
+        self._names: tuple[str, ...] = ()
+        self._asked_at = self._longest = 0.0  # of the checks of one answer, in seconds
         # The first use of everything takes longer, and nobody has to wait for it here.
         self._checkup([], self._exercise.steps[:1])
 
@@ -54,7 +65,7 @@ class Page:
         if "order" in asked:
             return json.dumps({"html": self.ordered(asked["step"], asked["order"])})
         if "met" in asked:
-            return json.dumps({"html": self.finale(asked["cells"], asked["met"])})
+            return json.dumps({"html": self.finale(asked["cells"], asked["last"], asked["met"])})
         return json.dumps(self.check(asked["cells"], asked["step"]))
 
     def ordered(self, step: str, order: Iterable[int]) -> str:
@@ -74,23 +85,42 @@ class Page:
         (run,) = checkup.steps
         return told if run.verdict.passes or checkup.troubles else told + _card(run, ()).html()
 
-    def finale(self, cells: Cells, met: Iterable[str]) -> str:
-        """Run the last cells, let the model speak, and return what it says about loss and mistakes.
+    def finale(self, cells: Cells, last: Sequence[str], met: Iterable[str]) -> str:
+        """Let the model speak, and return what it says about loss and mistakes.
 
-        met: the names of the mistakes that checks found.
+        last: the cells at the end of the notebook. met: the names of mistakes that checks found.
         """
         folder, speaker = self._exercise.folder, self._exercise.speaker
         try:
+            checking = self._checking(cells, (), last)
             with shown_in_page(lambda page: self._tell(json.dumps({"html": page}))):
-                loss = hear(self._checking(cells, ()), speaker, self._jobs, lambda text: None)
+                loss = hear(checking, speaker, self._jobs, lambda text: None)
         except KitError as error:
             return f"<p>{html(error.fact)}</p>"
         paragraphs = [(loss_words(loss),), *mistake_words(read_costs(folder), met)]
         return "".join(f"<p>{'<br>'.join(map(html, lines))}</p>" for lines in paragraphs)
 
     def _heard(self, message: Mapping[str, Any]) -> None:
-        if message["event"] == "spoke":
-            self._tell(json.dumps({"text": message["text"]}))
+        """Tell the page what is said, and how long it may hear nothing: it ends Python then."""
+        limits = self._exercise.limits
+        match message:
+            case {"event": "spoke", "text": text}:
+                self._tell(json.dumps({"text": text}))
+            case {"event": "loading", "cell": cell}:
+                seconds = WALL * LOADING * limits.seconds_per_submission
+                place = f"In {self._names[cell]}: " if self._names else ""
+                self._limit(seconds, top_still_running(seconds), place)
+            case {"event": "asking", "step": step}:
+                self._asked_at = time.monotonic()
+                seconds = WALL * limits.seconds_per_call
+                self._limit(seconds, still_running(step, seconds))
+            case {"event": "checked"}:
+                self._longest = max(self._longest, time.monotonic() - self._asked_at)
+
+    def _limit(self, seconds: float, finding: Finding, place: str = "") -> None:
+        words = place + finding.message.replace("your file", "your code").replace("`", "")
+        limit = {"seconds": seconds + GRACE + MARGIN, "words": words}
+        self._tell(json.dumps({"limit": limit}))
 
     def loaded(self, text: str) -> dict[str, str]:
         """Return the code for each editor that a file has, and a question before it goes there."""
@@ -111,6 +141,9 @@ class Page:
         (run,) = checkup.steps
         told = run.verdict.finding.fact if run.verdict.finding else ""
         others = [each.message for each in checkup.troubles if each.fact != told]
+        most = self._exercise.limits.seconds_per_call
+        if run.verdict.is_done and self._longest > most:
+            others.append(SLOW.format(self._longest, most))
         return {
             "passes": run.verdict.is_done,
             "mistake": run.verdict.finding.misconception if run.verdict.finding else None,
@@ -122,12 +155,21 @@ class Page:
     def _checkup(self, cells: Cells, steps: Sequence[Step]) -> Checkup:
         return self._checking(cells, steps).run(self._jobs)
 
-    def _checking(self, cells: Cells, steps: Sequence[Step]) -> Checking:
-        file = self._exercise.folder / f"{self._exercise.name}.ipynb"
-        code = tuple(text for _, text in cells)
-        submission = Submission("you", self._exercise.name, code, file)
-        names = tuple(name for name, _ in cells)
-        return Checking(self._exercise, submission, steps, names=names)
+    def _checking(self, cells: Cells, steps: Sequence[Step], last: Sequence[str] = ()) -> Checking:
+        """Have cells checked, read as a file is that holds them; the `last` run as they are."""
+        file = self._exercise.folder / f"{self._exercise.name}.py"
+        texts = Texts(tuple(plain_text(text) for _, text in cells), parts=True)
+        try:
+            code = code_in(texts, file, self._exercise)
+        except Unreadable as reason:
+            cure = "take away what is not an answer"
+            raise KitError(home_words(str(reason)), place="your code", cure=cure) from None
+        remarks = tuple(map(home_words, code.remarks))
+        facts = ("you", self._exercise.name, (*code.cells, *last), file)
+        submission = Submission(*facts, remarks=remarks)
+        names = (cells[number][0] for number in code.origins)
+        self._names, self._longest = (*names, *("the last cells" for _ in last)), 0.0
+        return Checking(self._exercise, submission, steps, names=self._names)
 
 
 def _paragraphs(said: Iterable[str]) -> str:

@@ -80,7 +80,7 @@ class ScriptPieces:
         return {
             name: code
             if own.above[name].split() == self.above[name].split()
-            else f"{own.above[name].strip()}\n\n\n{code}"
+            else f"{own.above[name].strip()}\n\n\n{code}".lstrip()
             for name, code in own.code.items()
         }
 

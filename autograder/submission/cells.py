@@ -165,16 +165,16 @@ def _kept_of_a_cell(text: str) -> ast.Module:
     return ast.parse(text)
 
 
-def pieces(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return `texts`, with those that are not Python cut so that an error costs one statement.
+def pieces(texts: Iterable[str]) -> list[tuple[str, ...]]:
+    """Return each of `texts`: one that is not Python is cut so that an error costs one statement.
 
     Neighbors that are Python stay together. Lines keep their numbers.
     """
     whole = tuple(texts)
     lines = sum(text.count("\n") for text in whole)
     if lines > _MOST_LINES or sum(map(len, whole)) > _MOST_LETTERS:
-        return whole
-    return tuple(piece for text in whole for piece in _pieces(text))
+        return [(text,) for text in whole]
+    return list(map(_pieces, whole))
 
 
 def _pieces(text: str) -> tuple[str, ...]:
@@ -352,7 +352,7 @@ class DefinitionSpan:
 def find_definitions(text: str) -> tuple[DefinitionSpan, ...]:
     """Return what any text defines at its left margin, in order."""
     lines = text.split("\n")
-    found = (each for piece in pieces([text]) for each in find_in_piece(piece))
+    found = (each for piece in pieces([text])[0] for each in find_in_piece(piece))
     return tuple(each if each.is_python else _with_decorators(each, lines) for each in found)
 
 

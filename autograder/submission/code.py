@@ -377,7 +377,8 @@ class Code:
     """What one file holds: the code to run, remarks, and the steps that are not run.
 
     `digest` is the SHA-256 of the file's bytes. `needs` is the Python that a definition in it
-    needs, where that is newer than this one. `asked` is None for what is no notebook.
+    needs, where that is newer than this one. `asked` is None for what is no notebook. `origins` are
+    the numbers of the texts that the cells are from.
     """
 
     file: Path
@@ -387,13 +388,15 @@ class Code:
     digest: str = ""
     needs: Version | None = None
     asked: Asked | None = None
+    origins: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class Texts:
     """The code cells of a file, and the prose between them, each with the kind of its cell.
 
-    `python` is the version that a notebook says it was saved with.
+    `python` is the version that a notebook says it was saved with. `parts` are texts that stand
+    below each other in one script.
     """
 
     code: tuple[str, ...]
@@ -402,6 +405,7 @@ class Texts:
     digest: str = ""
     python: Version | None = None
     asked: Asked | None = None
+    parts: bool = False
 
 
 def read_code(file: Path, exercise: Exercise, root: Path | None = None) -> Code:
@@ -409,27 +413,37 @@ def read_code(file: Path, exercise: Exercise, root: Path | None = None) -> Code:
 
     No link below `root` is followed, see `opened`.
     """
-    name = file_name(file)
     if not is_submission(file) and file.is_file():
         raise Unreadable(
             not_the_file(file, exercise)
-            or f"{name} is neither a notebook nor a .py file: "
+            or f"{file_name(file)} is neither a notebook nor a .py file: "
             f"hand in {exercise.name}.ipynb or {exercise.name}.py."
         )
-    notebook = is_notebook(file)
-    texts = _texts(read_text(file, root), file)
-    _refuse_too_much(name, "\n".join(texts.code))
-    plain = [_python(text) for text in texts.code]
+    return code_in(_texts(read_text(file, root), file), file, exercise)
+
+
+def code_in(texts: Texts, file: Path, exercise: Exercise) -> Code:
+    """Return what is run of the texts of a file; raise `Unreadable` for too much."""
+    _refuse_too_much(file_name(file), "\n".join(texts.code))
+    plain = [_python(text, part=texts.parts) for text in texts.code]
     magics = zip(texts.code, plain)
     other = [(f"a cell that begins with `{magic}`", text) for text, (_, magic) in magics if magic]
     unread = [*texts.prose, *other]
-    kept = without_kit_calls(pieces(text for text, _ in plain), notebook=notebook)
+    cut = pieces(text for text, _ in plain)
+    kept = without_kit_calls([each for text in cut for each in text], notebook=is_notebook(file))
     code, remarks = without_copied_stubs(kept, exercise)
-    code = tuple(cell for cell in code if cell.strip() not in ("", "True", "pass"))
+    origins = [number for number, text in enumerate(cut) for _ in text]
+    run = [
+        (number, cell)
+        for number, cell in zip(origins, code)
+        if cell.strip() not in ("", "True", "pass")
+    ]
+    cells = tuple(cell for _, cell in run)
     remarks = (*texts.remarks, *remarks)
-    needs = needed_python(code, {step.name for step in exercise.steps}, texts.python)
+    needs = needed_python(cells, {step.name for step in exercise.steps}, texts.python)
     unrun = not_run(unread, exercise)
-    return Code(file, code, remarks, unrun, texts.digest, needs, texts.asked)
+    origin = tuple(number for number, _ in run)
+    return Code(file, cells, remarks, unrun, texts.digest, needs, texts.asked, origin)
 
 
 def not_the_file(file: Path, exercise: Exercise) -> str:
@@ -494,10 +508,12 @@ def _marks(code: str) -> int:
     return len(code) if len(code) <= MOST_MARKS else len(re.findall(r"[^\w\s]", code))
 
 
-def _python(text: str) -> tuple[str, str]:
+def _python(text: str, *, part: bool) -> tuple[str, str]:
     """Return a cell as plain Python, and the magic that keeps it from being run, if any."""
     if parsed(text) is not None:
         return text, ""
+    if part:
+        return "\n".join(_plain_lines(text.split("\n"))), ""
     plain = without_magics(text)
     return plain.text, plain.magic
 

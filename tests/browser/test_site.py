@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -152,9 +154,10 @@ def test_the_keyboard_alone_is_enough(page: Page) -> None:
 
 def test_after_the_hints_there_are_lines_to_sort_and_then_the_step_with_a_gap(page: Page) -> None:
     hints = page.locator("#scale_scores .hints")
+    expect(page.locator(".cm-content")).to_have_count(11)
     for _ in range(3):
         page.locator("#scale_scores [data-act=hint]").click()
-    expect(hints).to_contain_text("Hint 3 of 3")
+    expect(hints).to_contain_text("Hint 3 of 3", use_inner_text=True)
     wrong = hints.get_by_role("button", name="return attention_scores / embedding_dimension / 2")
     wrong.click()
     hints.get_by_role("button", name="Try this order").click()
@@ -165,12 +168,21 @@ def test_after_the_hints_there_are_lines_to_sort_and_then_the_step_with_a_gap(pa
     assert "chosen as number 1" in str(right.get_attribute("aria-label"))
     hints.get_by_role("button", name="Try this order").click()
     expect(hints).to_contain_text("Right: these lines make scale_scores.")
-    expect(hints).not_to_contain_text("____")
-    page.locator("#scale_scores [data-act=hint]").click()
+    expect(hints).not_to_contain_text("____", use_inner_text=True)
+    more = hints.get_by_text("One hint more shows the step with a gap.")
+    expect(more).to_be_visible()
+    button = page.locator("#scale_scores [data-act=hint]")
+    button.press("Enter")
     expect(hints.locator("pre").last).to_have_text("return attention_scores / ____")
+    expect(hints.locator("pre").last).to_be_in_viewport()
+    expect(more).to_be_hidden()
+    expect(button).to_be_disabled()
+    expect(button).to_have_text("No hint is left")
+    assert "____" in page.evaluate("document.activeElement.innerText")
     page.reload()
-    expect(hints).to_contain_text("Choose them in their order.")
-    expect(hints).to_contain_text("What belongs there?")
+    expect(button).to_be_disabled()
+    expect(hints).to_contain_text("Choose them in their order.", use_inner_text=True)
+    expect(hints).to_contain_text("What belongs there?", use_inner_text=True)
 
 
 @pytest.mark.parametrize(
@@ -243,10 +255,103 @@ def test_python_that_cannot_be_interrupted_is_started_anew_and_the_code_stays(pa
     write(page, "softmax", code)
     expect(page.locator("#python")).to_have_text("Python is ready.")
     page.locator("#softmax .cm-content").press("ControlOrMeta+Enter")
-    page.clock.fast_forward(60_000)
-    expect(page.locator("#softmax .answer")).to_contain_text("It was started anew")
+    time.sleep(1)  # of its own, which is no time of the page's
+    page.clock.fast_forward(9_500)
+    told = page.locator("#softmax .answer")
+    expect(told).to_contain_text("Python was started anew")
+    expect(told).to_contain_text("softmax was still running after 6 s, and was stopped.")
     write(page, "softmax", RIGHT["softmax"])
     assert "checks pass" in answer(page, "softmax")
+
+
+DAMAGED = {
+    '{"code": null}': "softmax is not written yet",
+    '{"code": {"softmax": 5, "scale_scores": "good"}}': "softmax is not written yet",
+    '{"code": {"softmax": "mine"}, "hints": 7}': "mine",
+    '"' + 1_000_000 * "x" + '"': "softmax is not written yet",
+    "no JSON": "softmax is not written yet",
+}
+
+
+def test_what_was_kept_and_is_damaged_is_put_aside_and_what_can_be_read_of_it_is_there(
+    page: Page, downloads: Path
+) -> None:
+    key = f"attention-kit /below/site/ {NAME}"
+    said = page.locator("#kept")
+    expect(page.locator(".cm-content")).to_have_count(11)
+    for number, (kept, code) in enumerate(DAMAGED.items(), 1):
+        page.evaluate("([key, kept]) => { localStorage[key] = kept; }", [key, kept])
+        page.reload()
+        expect(page.locator("#softmax .cm-content")).to_contain_text(code)
+        expect(page.locator(".cm-content")).to_have_count(11)
+        expect(said).to_contain_text("is damaged")
+        aside = key.replace("attention-kit", f"damaged{number}")
+        assert page.evaluate("key => localStorage[key]", aside) == kept
+    before = {*downloads.iterdir()}
+    page.locator("#kept a").click()
+    while not any(each.read_text("utf-8") == kept for each in {*downloads.iterdir()} - before):
+        page.wait_for_timeout(100)
+    page.reload()
+    expect(page.locator(".cm-content")).to_have_count(11)
+    expect(said).not_to_contain_text("is damaged")
+
+
+def test_a_list_of_names_takes_no_key_and_lies_over_no_answer(page: Page) -> None:
+    names, editor = page.locator(".cm-tooltip-autocomplete"), page.locator("#softmax .cm-content")
+    begun = "def softmax(scores):\n    return sco"
+
+    def begin() -> None:
+        write(page, "softmax", begun[:-3])
+        page.keyboard.type(begun[-3:])
+        expect(names).to_be_visible()
+
+    begin()
+    page.keyboard.press("Enter")
+    assert editor.inner_text().rstrip() == begun
+    begin()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    assert editor.inner_text() == f"{begun}res"
+    begin()
+    answer(page, "softmax")
+    expect(names).to_have_count(0)
+    begin()
+    page.keyboard.press("Escape")
+    expect(names).to_have_count(0)
+    page.keyboard.press("Tab")
+    assert page.evaluate("() => document.activeElement.textContent") == "Check"
+
+
+def test_a_page_in_which_no_script_runs_says_how_it_is_served(
+    folder: Path, new_page: Callable[..., Page], tmp_path: Path
+) -> None:
+    # As where the page is opened as a file: but a Firefox that is driven runs scripts even there.
+    shutil.copyfile(folder / f"{NAME}.html", tmp_path / f"{NAME}.html")
+    shutil.copyfile(folder / "page.css", tmp_path / "page.css")
+    with StaticHost(tmp_path) as host:
+        page = new_page()
+        page.goto(f"{host.address}{NAME}.html")
+        expect(page.get_by_text("python -m http.server")).to_be_visible()
+
+
+def test_a_link_leads_to_the_lesson_of_a_step(page: Page) -> None:
+    page.get_by_role("link", name="5 Scaling").click()
+    expect(page.get_by_role("heading", name="5. Scaling")).to_be_in_viewport()
+    top = page.locator("#about-scale_scores").bounding_box()
+    header = page.locator("header").bounding_box()
+    assert top and header and top["y"] >= header["height"]
+
+
+def test_a_first_visit_fetches_every_file_once(
+    host: StaticHost, new_page: Callable[..., Page]
+) -> None:
+    page = new_page()
+    page.goto(f"{host.address}below/site/{NAME}.html")
+    expect(page.locator("#kept")).to_have_text("This page works offline now.")
+    files = Counter(path for path in host.sent if "pyodide/" in path or path.endswith(".zip"))
+    if page.context.browser and page.context.browser.browser_type.name == "chromium":
+        del files["/below/site/pyodide/pyodide.asm.wasm"]  # more than it keeps for a test in memory
+    assert len(files) >= 5 and {*files.values()} == {1}
 
 
 @pytest.mark.parametrize(
@@ -275,7 +380,7 @@ def test_python_of_which_a_file_is_missing_says_that_it_could_not_be_loaded(
             "Python could not be loaded. To try once more, load this page again. "
             "These pages are tested in Chromium and Firefox."
         )
-        assert answer(page, "softmax") == "softmax: Python is not there."
+        assert answer(page, "softmax") == "Python is not there."
         assert "offline" not in page.locator("#kept").inner_text()
 
 
@@ -297,7 +402,9 @@ def test_a_file_that_is_loaded_while_python_loads_waits_and_then_says_what_came_
     assert page.evaluate("told")[0] == "mine.py is read as soon as Python is ready."
     file.write_text(RIGHT["softmax"], encoding="utf-8")
     page.locator("#load").set_input_files(file)
-    expect(kept).to_have_text("These steps are from mine.py now: softmax.")
+    expect(kept).to_have_text("These steps are from mine.py now, and are checked: softmax.")
+    expect(page.locator("#softmax .answer")).to_contain_text("9 of 9 checks pass")
+    assert page.locator("#softmax .cm-line").first.inner_text().startswith("def softmax(")
 
 
 @pytest.mark.parametrize("width", [400, 700])
@@ -317,4 +424,4 @@ def test_a_browser_in_which_python_cannot_run_says_so_and_names_those_that_can(
     expect(page.locator("#python")).to_contain_text("has no WebAssembly")
     expect(page.locator("#python")).to_contain_text("Chromium and Firefox")
     write(page, "softmax", RIGHT["softmax"])
-    assert answer(page, "softmax") == "softmax: Python is not there."
+    assert answer(page, "softmax") == "Python is not there."

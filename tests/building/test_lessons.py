@@ -305,6 +305,19 @@ def test_the_file_has_neither_questions_nor_answers_and_the_page_folds_them(
     assert "<p>Four times.</p>\n</details>" in page
 
 
+def test_code_in_a_question_is_code_on_the_page_and_a_link_leads_to_the_lesson(
+    tmp_path: Path,
+) -> None:
+    built(tmp_path, ("solution.py", "What is twice nothing?", "What is `double(0)`?"))
+    page = (tmp_path / "assignments" / "toy" / "guide.html").read_text()
+    assert "What is <code>double(0)</code>?</summary>" in page
+    links = re.findall(r'<a href="#([^"]+)">', page)
+    assert links and all(page.count(f'id="{each}">') == 1 for each in links)
+    for step, tag in (("double", "h2"), ("add", "div")):  # the second has no heading of its own
+        assert page.index(f'<{tag} id="about-{step}">') < page.index(f'<pre id="{step}">')
+    assert page.index('<pre id="halve">') < page.index('id="about-add"')
+
+
 # The way through the layer
 
 PATH = """

@@ -118,6 +118,17 @@ def test_a_step_that_is_wrong_with_what_other_steps_give_fails_at_home_as_in_cla
     assert wrong["class"]["apply_mask"]["checks"][-1]["finding"]["fact"] == fact
 
 
+def test_a_line_is_quoted_also_of_a_file_in_which_something_is_no_python(check: Check) -> None:
+    told = check(body("return scores.nothing") + "\n\nx = = 1\n")
+    assert ", `return scores.nothing`, raises" in json.dumps(told)
+
+
+def test_an_error_whose_words_fail_is_the_code_s_own(check: Check) -> None:
+    strange = "class Odd(BaseException):\n    def __str__(self): raise ValueError\n\n"
+    told = check(strange + body("raise Odd"))
+    assert "`softmax` ended Python" in json.dumps(told)
+
+
 def test_code_that_ends_python_costs_its_own_step_alone(check: Check) -> None:
     document = check(body("import os", "os._exit(3)"))
     softmax, initialize_weights, *_ = document["steps"]
@@ -131,6 +142,12 @@ def state() -> list[Any]:
         *(os.getcwd(), dict(os.environ), os._exit, builtins.input, signal.getsignal(signal.SIGINT)),
         *([*sys.path], [*sys.meta_path], random.getstate(), np.geterr(), sys.stdout),
     ]
+
+
+def test_how_deep_calls_may_be_is_put_back(check: Check) -> None:
+    depth = sys.getrecursionlimit()
+    check(body("import sys", "sys.setrecursionlimit(4321)", "return scores"))
+    assert sys.getrecursionlimit() == depth
 
 
 def test_what_code_changes_of_the_process_is_put_back(check: Check) -> None:

@@ -8,14 +8,17 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from autograder.errors import KitError
+from autograder.judging import time_limit
 from autograder.model.exercise import read_exercise
-from autograder.site import in_page
+from autograder.site import in_page, site_folder
 from autograder.site.parts import NUMPY, PARTS
 from autograder.site.script_pieces import ScriptPieces
 from autograder.site.site_folder import ANSWERS, SiteOptions, make_site
@@ -28,11 +31,12 @@ STUBS = (EXERCISE.folder / f"{NAME}.py").read_text(encoding="utf-8")
 ALONE = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
-from autograder.site import in_page
+from autograder.judging import time_limit
+from autograder.site import in_page, site_folder
 assert in_page.__file__.startswith(sys.argv[1])
 page = in_page.Page(f"{sys.argv[1]}/assignments/numpy_single_head")
 code = "import numpy as np\\ndef softmax(scores):\\n    print('<b>')\\n    return scores"
-answer = json.loads(page.answer(json.dumps({"cells": [["yours", code]], "step": "softmax"}), print))
+answer = json.loads(page.answer(json.dumps({"cells": [["yours", code]], "step": "softmax"}), str))
 needless = {"click", "nbgrader", "pytest", "rich", "watchfiles"} & {*sys.modules}
 print(json.dumps([answer, sorted(needless)]))
 """
@@ -40,7 +44,8 @@ print(json.dumps([answer, sorted(needless)]))
 # Checks every step of the file that is given, and prints the card of each.
 CARDS = """
 import json, sys
-from autograder.site import in_page
+from autograder.judging import time_limit
+from autograder.site import in_page, site_folder
 page = in_page.Page(f"{sys.argv[1]}/assignments/numpy_single_head")
 code = sys.stdin.read()
 print(json.dumps([page.check([["yours", code]], step)["html"] for step in sys.argv[2:]]))
@@ -267,6 +272,89 @@ def test_a_file_without_our_headings_is_cut_at_its_definitions() -> None:
     twice = GIVEN.own_code("def softmax(x):\n    return 1\n\ndef softmax(x):\n    return 2\n")
     assert list(twice) == ["softmax"] and twice["softmax"].endswith("return 2")
     assert GIVEN.own_code("print()") == {}
+
+
+RIGHT = ScriptPieces.of(REFERENCE, STEPS).code
+
+
+def checked(softmax: str, step: str = "softmax", **others: str) -> dict[str, Any]:
+    """Return what the page says of a step when this stands in the editors."""
+    code = {**GIVEN.code, "softmax": softmax, **others}
+    cells = [
+        cell
+        for name in STEPS
+        for cell in ((f"the lines above {name}", GIVEN.above[name]), (f"your {name}", code[name]))
+    ]
+    return in_page.Page(str(EXERCISE.folder)).check(cells, step)
+
+
+@pytest.mark.parametrize(
+    "magic",
+    [
+        "{}\n%matplotlib inline\n!ls",
+        "%%time\n{}",
+        "{}\nsoftmax?",
+        ">>> import math\n",
+        "{}\ncheck(softmax)",
+    ],
+)
+def test_what_only_a_notebook_understands_is_left_out_of_an_editor_as_of_a_file(magic: str) -> None:
+    told = checked(magic.format(RIGHT["softmax"]) if "{}" in magic else RIGHT["softmax"] + "\n%pwd")
+    assert told["passes"], told["html"]
+
+
+def test_an_editor_is_read_as_the_part_of_a_file_that_it_is() -> None:
+    indented = checked("\n".join(f"    {line}" for line in RIGHT["softmax"].split("\n")))
+    assert not indented["passes"] and "IndentationError, line 1" in indented["html"]
+    prompts = checked("\n".join(f">>> {line}" for line in RIGHT["softmax"].split("\n")))
+    assert not prompts["passes"]
+
+
+def test_what_is_wrong_elsewhere_is_told_with_the_editor_it_is_in() -> None:
+    renamed = RIGHT["softmax"].replace("def softmax", "def soft") + "\nx = = 1"
+    assert "In your softmax: Python cannot read this yet: " in checked(renamed)["html"]
+    told = checked(RIGHT["softmax"], scale_scores="1 / 0\n" + RIGHT["scale_scores"])
+    assert told["passes"]
+    assert "In your scale_scores: line 1, <code>1 / 0</code>, raises" in told["html"]
+    assert "cell" not in told["html"]
+
+
+def test_a_check_that_is_slow_says_so_where_it_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    wait = "import time\n\n\n" + RIGHT["softmax"].replace(
+        "\n    shifted", "\n    time.sleep(0.02)\n    shifted", 1
+    )
+    limits = replace(EXERCISE.limits, seconds_per_call=0.01)
+    monkeypatch.setattr(in_page, "read_exercise", lambda folder: replace(EXERCISE, limits=limits))
+    monkeypatch.setattr(time_limit, "WALL", 1000.0)
+    assert "it is stopped after 0.01 s of processor time" in checked(wait)["html"]
+
+
+def test_the_page_hears_how_long_it_may_hear_nothing_and_what_it_says_then() -> None:
+    told = list[dict[str, Any]]()
+    page = in_page.Page(str(EXERCISE.folder))
+    question = {"cells": [["your softmax", f"import numpy as np\n{RIGHT['softmax']}"]]}
+    page.answer(
+        json.dumps({**question, "step": "softmax"}), lambda piece: told.append(json.loads(piece))
+    )
+    loading, *asking = [each["limit"] for each in told]
+    assert loading["seconds"] == 33
+    assert loading["words"].startswith("In your softmax: The top of your code was still running")
+    assert {each["seconds"] for each in asking} == {9}
+    assert asking[0]["words"].startswith("softmax was still running after 6 s, and was stopped.")
+
+
+def test_a_page_speaks_of_nothing_that_it_has_not(parts: Path, tmp_path: Path) -> None:
+    options = SiteOptions([EXERCISE], parts, answers=ROOT / "solutions")
+    make_site(options, tmp_path / "site")
+    page = (tmp_path / "site" / f"{NAME}.html").read_text(encoding="utf-8")
+    shown = re.sub(r"<script.*?</script>|<[^>]+>", "", page, flags=re.DOTALL)
+    assert not re.findall(r".*(?:notebook|\bcells?\b|attn |`).*", shown)
+    assert "a check shows what it prints" in shown
+
+
+def test_our_own_scripts_stay_small() -> None:
+    scripts = site_folder.STATIC.glob("*.js")
+    assert sum(len(each.read_text(encoding="utf-8").splitlines()) for each in scripts) <= 400
 
 
 def test_a_card_tells_as_many_checks_as_it_counts_and_promises_none_that_do_not_come() -> None:

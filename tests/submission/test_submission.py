@@ -749,7 +749,7 @@ def test_an_error_costs_its_statement_only_and_lines_keep_their_numbers() -> Non
         "<<<<<<< HEAD\n"
         "last = 1"
     )
-    cut = pieces([text])
+    (cut,) = pieces([text])
     lines = text.split("\n")
     for piece in cut:
         for number, line in enumerate(piece.split("\n")):
@@ -772,7 +772,7 @@ STRAY = ("```", "```\n\n", "- a note", "$ python x.py", "1. text", "]", "\x1a", 
 @pytest.mark.parametrize("gap", ["\n", "\n\n  \n"])
 def test_a_stray_line_costs_nothing_above_it(stray: str, gap: str, below: str) -> None:
     right = "import numpy as np\n\nif np:\n    x = 1\nelse:\n    x = 2\n" + SOFTMAX
-    cut = pieces([f"{right}{gap}{stray}{below}"])
+    (cut,) = pieces([f"{right}{gap}{stray}{below}"])
     names: dict[str, object] = {}
     for piece in cut:
         if parsed(piece):
@@ -783,13 +783,13 @@ def test_a_stray_line_costs_nothing_above_it(stray: str, gap: str, below: str) -
 
 def test_a_stray_line_below_a_text_of_several_lines_costs_nothing_above_it() -> None:
     right = 'def f():\n    """About\n- what\nit does\n    """\n    return 1'
-    assert pieces([f"{right}\n```"]) == (right, "\n" * 6 + "```")
+    assert pieces([f"{right}\n```"]) == [(right, "\n" * 6 + "```")]
 
 
 @pytest.mark.parametrize("stray", ["1. a note", "```", "]\n- a\n\n"])
 def test_a_function_is_not_cut_in_two_at_a_stray_line_within_it(stray: str) -> None:
     text = f"def softmax(scores):\n    small = scores\n{stray}\n    return small"
-    assert pieces([text]) == (text,)
+    assert pieces([text]) == [(text,)]
 
 
 @pytest.mark.parametrize("end", ["\n\x1a", "\x1a"])

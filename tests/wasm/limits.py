@@ -30,6 +30,15 @@ def stopped(code: str, seconds: float = 0.1) -> bool:
     return False
 
 
+def refused(code: str) -> str:
+    """Return the name of the error that code ends with."""
+    try:
+        stopped(code)
+    except Exception as error:
+        return type(error).__name__
+    return ""
+
+
 def module(name: str, seconds: float) -> str:
     """Write a module that is busy while it is imported; return the code that imports it."""
     Path(folder, f"{name}.py").write_text(BUSY.format(seconds=seconds), encoding="utf-8")
@@ -64,6 +73,10 @@ seen = {
         "while True:\n    try:\n        while True:\n            pass\n    except:\n        pass"
     ),
     "a tree of calls": stopped("def f(n):\n    return n if n < 2 else f(n - 1) + f(n - 2)\nf(60)"),
+    "a sleep": stopped("from time import sleep\nsleep(60)"),
+    "a short sleep": stopped("import time\ntime.sleep(0.01)"),
+    "a sleep before now": refused("import time\ntime.sleep(-1)"),
+    "a sleep of no number": refused("import time\ntime.sleep('1')"),
     "short work": stopped("sum(range(1000))"),
     "an import that takes long": stopped(module("slow", 0.8)),
     "an import that fails, and then work": stopped(

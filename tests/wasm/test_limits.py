@@ -31,6 +31,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "a function that a library calls",
         "a loop that catches all",
         "a tree of calls",
+        "a sleep",
     ],
 )
 def test_code_without_end_is_stopped(seen: dict[str, Any], code: str) -> None:
@@ -39,6 +40,12 @@ def test_code_without_end_is_stopped(seen: dict[str, Any], code: str) -> None:
 
 def test_short_work_is_not_stopped_and_nothing_listens_afterwards(seen: dict[str, Any]) -> None:
     assert not seen["short work"] and not seen["afterwards"]
+
+
+def test_a_sleep_is_otherwise_as_ever(seen: dict[str, Any]) -> None:
+    assert not seen["a short sleep"]
+    assert seen["a sleep before now"] == "ValueError"
+    assert seen["a sleep of no number"] == "TypeError"
 
 
 def test_imports_are_not_the_codes_own_time_within_bounds(seen: dict[str, Any]) -> None:

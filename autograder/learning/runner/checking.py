@@ -51,7 +51,7 @@ WHOLE = 3.0  # the limit for everything, as a multiple of a submission's seconds
 MARGIN = 2.0  # seconds after the child's own limit before the parent ends it
 DRAWING = "matplotlib"  # a picture beside the steps costs nothing, and is left out in class
 LAST = ("done", "stuck", "silent", "ended", "raised")  # nothing comes after these
-NOT_NEEDED = "No step uses what this cell sets, so it does not matter for the steps."
+NOT_NEEDED = "No step uses what is set there, so it does not matter for the steps."
 Tell = Callable[[str], None]
 
 
@@ -296,19 +296,28 @@ class Checking:
         self._note(number, finding)
 
     def _note(self, number: int, trouble: Finding) -> None:
-        """Note why a cell was not run to its end; of a notebook's other cells, also which it is."""
-        cells, steps = self.submission.cells, {step.name for step in self.exercise.steps}
-        if self.submission.path.suffix == ".ipynb" and steps.isdisjoint(
-            names_anywhere(cells[number])
-        ):
-            above = [name for cell in cells[:number] for name in names_anywhere(cell)]
-            last = next((name for name in reversed(above) if name in steps), "")
-            where = f"In a cell below that of `{last}`" if last else "In a cell above your steps"
-            fact = re.sub("^Line", "line", trouble.fact)
+        """Note why a cell was not run to its end; of others than the step's own, also which it is.
+
+        A notebook's cell that holds a step is known by it, and what a page names, by its name.
+        """
+        cells, steps = self.submission.cells, self.steps if self.names else self.exercise.steps
+        apart = {step.name for step in steps}.isdisjoint(names_anywhere(cells[number]))
+        if self.names:
+            trouble = replace(trouble, fact=trouble.fact.replace("your file", "your code"))
+        if apart and (self.names or self.submission.path.suffix == ".ipynb"):
+            fact = re.sub("^(Line|The)", lambda first: first[0].lower(), trouble.fact)
             unneeded = NOT_NEEDED * _is_unused(cells, number)
             look = " ".join(filter(None, (trouble.look, unneeded)))
-            trouble = replace(trouble, fact=f"{where}: {fact}", look=look)
+            trouble = replace(trouble, fact=f"{self._where(number)}: {fact}", look=look)
         self._troubles[number] = trouble
+
+    def _where(self, number: int) -> str:
+        if self.names:
+            return f"In {self.names[number]}"
+        steps = {step.name for step in self.exercise.steps}
+        above = [name for cell in self.submission.cells[:number] for name in names_anywhere(cell)]
+        last = next((name for name in reversed(above) if name in steps), "")
+        return f"In a cell below that of `{last}`" if last else "In a cell above your steps"
 
 
 def _is_unused(cells: Sequence[str], number: int) -> bool:

@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from itertools import zip_longest
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -421,9 +422,11 @@ class Job:
         script = self._file.suffix == ".py"
         name = str(self._file) if script else f"{self._file.name}, cell {number + 1}"
         name = self._facts["names"][number] if self._facts["names"] else name
-        self._lines[name] = cell.split("\n")
+        # Of a file that is cut in pieces, each begins with blank lines in place of those before.
+        both = zip_longest(self._lines.get(name, ()), cell.split("\n"), fillvalue="")
+        self._lines[name] = lines = [before or own for before, own in both]
         # A traceback then shows the line that was run, even if the file was saved since.
-        linecache.cache[name] = (len(cell), None, cell.splitlines(keepends=True), name)
+        linecache.cache[name] = (len(cell), None, [f"{line}\n" for line in lines], name)
         return name
 
     def _not_python(self, error: SyntaxError, name: str) -> Finding:

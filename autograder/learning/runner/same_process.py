@@ -56,7 +56,7 @@ class SameProcess:
         except _PythonEnded as error:
             self._say(event="ended", how=str(error))
         except BaseException as error:
-            self._say(event="raised", how=f"{type(error).__name__}: {error}".removesuffix(": "))
+            self._say(event="raised", how=_described(error))
 
     def receive(self, seconds: float, stop: Stop | None = None) -> dict[str, Any]:
         """Return the next message."""
@@ -82,7 +82,7 @@ def _restored(folder: Path, packages: Iterable[str]) -> Iterator[None]:
     The names in these packages and in Python's own modules, too: `np.exp = None` ends with the job.
     """
     importers, paths, known = [*sys.meta_path], [*sys.path], {**sys.modules}
-    place, environment = os.getcwd(), dict(os.environ)
+    place, environment, depth = os.getcwd(), dict(os.environ), sys.getrecursionlimit()
     interrupted = signal.getsignal(signal.SIGINT)
     changeable = {*sys.stdlib_module_names, *packages}
     held = [
@@ -105,6 +105,7 @@ def _restored(folder: Path, packages: Iterable[str]) -> Iterator[None]:
                     del names[name]
         sys.modules.update(known)
         signal.signal(signal.SIGINT, interrupted)
+        sys.setrecursionlimit(depth)
         os.chdir(place)
         os.environ.clear()
         os.environ.update(environment)
@@ -117,6 +118,13 @@ def _restored(folder: Path, packages: Iterable[str]) -> Iterator[None]:
 
 def _lies_in(folder: Path, file: str | None) -> bool:
     return file is not None and Path(file).is_relative_to(folder)
+
+
+def _described(error: BaseException) -> str:
+    try:
+        return f"{type(error).__name__}: {error}".removesuffix(": ")
+    except BaseException:  # its words are the learner's code, too
+        return type(error).__name__
 
 
 def _end(status: int) -> NoReturn:

@@ -1,24 +1,26 @@
 // The page of an exercise: editors, buttons, and what is kept in this browser.
 import {
-  EditorState, EditorView, basicSetup, classHighlighter, indentUnit, indentWithTab, keymap, python,
-  syntaxHighlighting,
+  EditorState, EditorView, autocompletion, basicSetup, classHighlighter, closeCompletion,
+  completionKeymap, indentUnit, indentWithTab, keymap, python, syntaxHighlighting,
 } from "./editor.js";
 
-const PATIENCE = 45_000; // milliseconds: longer than every limit of the kit itself
-const ANEW = "Python could not be interrupted, or has ended. It was started anew; your code is as it was.";
+const SILENT = { seconds: 45, words: "Python does not answer." }; // where it names no limit itself
+const ANEW = "Python was started anew; your code is as it was.";
 const GONE = "Python is not there.";
 const AGAIN = "To try once more, load this page again.";
 const OLD = "You have changed your code since: this answer is of the code before.";
 const { exercise, below, finale, steps } = JSON.parse(document.getElementById("facts").textContent);
 const KEY = `attention-kit ${new URL(".", location).pathname} ${exercise}`; // one host, many sites
 const ONCE = `attention-kit/${exercise}`; // what it was for all sites: the first to open takes it
-const state = { code: {}, passed: {}, hints: {}, met: [], ...read() };
+const EMPTY = { code: {}, passed: {}, hints: {}, met: [] };
 const LAST = document.getElementById("finale");
 const editors = {};
+const made = (kind, properties) => Object.assign(document.createElement(kind), properties);
 const place = (step, name) => document.querySelector(`#${step} .${name}`);
 const tell = (words) => { document.getElementById("python").textContent = words; };
 const say = (words) => { document.getElementById("kept").textContent = words; };
 let elsewhere = false; // whether another tab has written what is kept
+const state = read();
 
 function read() {
   try {
@@ -27,22 +29,42 @@ function read() {
       localStorage.setItem(KEY, before);
       localStorage.removeItem(ONCE);
     }
-    return JSON.parse(localStorage.getItem(KEY) ?? "{}");
+    return sound(localStorage.getItem(KEY) ?? "{}");
   } catch {
-    return {};
+    return EMPTY; // nothing can be kept, which is said as soon as something should be
   }
+}
+
+/** What can be read of a text that was kept; where that is not all, the text is put aside. */
+function sound(text) {
+  const those = (kind, all) => Object.fromEntries(Object.entries(all ?? {}).filter(([, each]) => typeof each === kind));
+  let found;
+  try { found = { ...EMPTY, ...JSON.parse(text) }; } catch { found = {}; }
+  const { code, passed, hints, met } = found;
+  const kept = { code: those("string", code), passed: those("string", passed), hints: those("number", hints) };
+  kept.met = Object.values(those("string", met));
+  if (JSON.stringify(kept) !== JSON.stringify(found)) {
+    putAside(text);
+    localStorage.setItem(KEY, JSON.stringify(kept));
+  }
+  return kept;
+}
+
+function putAside(text) {
+  let number = 1;
+  const name = () => KEY.replace("attention-kit", `damaged${number}`);
+  while (localStorage.getItem(name())) number += 1;
+  localStorage.removeItem(KEY); // there may not be room for both
+  localStorage.setItem(name(), text);
+  say(`What this browser had kept of this page is damaged. What can be read of it is here; all of it is kept as “${name()}”: `);
+  document.getElementById("kept").append(offered(text, "damaged.txt", "save it as a file"));
 }
 
 function keep() {
   if (elsewhere) return;
-  try {
-    localStorage.setItem(KEY, JSON.stringify(state));
-  } catch {
-    say("This browser keeps nothing here: save your code as .py.");
-  }
+  try { localStorage.setItem(KEY, JSON.stringify(state)); }
+  catch { say("This browser keeps nothing here: save your code as .py."); }
 }
-
-// -- the editors ---------------------------------------------------------------------------------
 
 for (const { name } of steps) {
   const box = place(name, "editor");
@@ -51,13 +73,15 @@ for (const { name } of steps) {
     if (update.docChanged) written(name, update.state.doc.toString(), stub);
   });
   const run = () => { check(name); return true; };
+  const leave = (view) => { closeCompletion(view); return false; }; // and then Tab leads out
   box.textContent = "";
   editors[name] = new EditorView({
     parent: box,
     state: EditorState.create({
       doc: state.code[name] ?? stub,
       extensions: [
-        keymap.of([{ key: "Mod-Enter", run }, indentWithTab]),
+        keymap.of([{ key: "Mod-Enter", run }, { key: "Escape", run: leave }, ...completionKeymap, indentWithTab]),
+        autocompletion({ selectOnOpen: false, defaultKeymap: false }), // Enter makes a new line
         basicSetup, python(), syntaxHighlighting(classHighlighter), indentUnit.of("    "), changed,
         EditorState.changeFilter.of(() => !elsewhere),
         EditorView.contentAttributes.of({ "aria-label": `Your code for ${name}` }),
@@ -79,7 +103,7 @@ function written(name, text, stub) {
 /** Mark an answer, if there is one, as of code that is not there any more. */
 function age(box) {
   if (!box.firstElementChild || box.firstElementChild.matches(".old")) return;
-  box.prepend(Object.assign(document.createElement("p"), { className: "old", textContent: OLD }));
+  box.prepend(made("p", { className: "old", textContent: OLD }));
 }
 
 const codeOf = (name) => editors[name].state.doc.toString();
@@ -92,51 +116,62 @@ function cells() {
   return [...pieces, ["the last lines", below]];
 }
 
-// -- Python --------------------------------------------------------------------------------------
-
-let worker;
-let ready = false;
-let missing = false; // whether Python cannot be had
-let number = 0;
+let worker, timer, number = 0;
+let [ready, missing] = [false, false]; // whether Python is there, and whether it cannot be had
 const waiting = new Map();
 
 function start() {
   ready = false;
-  if (typeof WebAssembly === "undefined") { failed("This browser has no WebAssembly."); return; }
+  tell("Python is starting …");
+  if (typeof WebAssembly === "undefined") return failed("This browser has no WebAssembly.");
   worker = new Worker("worker.js", { type: "module" });
   worker.onmessage = ({ data }) => heard(data);
   worker.onerror = () => failed(AGAIN);
   worker.postMessage({ exercise });
 }
 
-function heard(message) {
-  if (message.event === "loading") tell(`${message.what} is loading …`);
-  if (message.event === "failed") failed(AGAIN);
-  if (message.event === "ready") {
-    ready = true;
-    tell("Python is ready.");
-    navigator.serviceWorker?.ready.then(() => { // the site is kept, and Python runs
-      if (!document.getElementById("kept").textContent) say("This page works offline now.");
-    });
-    for (const each of waiting.values()) each.begin();
-  }
-  if (message.event === "piece") waiting.get(message.id)?.hear(message.piece);
-  if (message.event === "answer") waiting.get(message.id)?.end(message.answer);
-  if (message.event === "broken") restart();
+function heard({ event, what, id, piece, answer }) {
+  if (event === "loading") tell(`${what} is loading …`);
+  if (event === "failed") failed(AGAIN);
+  if (event === "ready") isReady();
+  if (event === "piece" && !piece.limit) waiting.get(id)?.told(piece);
+  if (event === "answer") waiting.get(id)?.end(answer);
+  if (event === "broken") restart("Python has ended.");
+  else listen(piece?.limit);
+}
+
+/** Have the site kept, now that all that Python needs has come: nothing is fetched twice. */
+async function isReady() {
+  ready = true;
+  tell("Python is ready.");
+  try {
+    await navigator.serviceWorker.register("service.js");
+    await navigator.serviceWorker.ready;
+    if (!document.getElementById("kept").textContent) say("This page works offline now.");
+  } catch { /* without one, the page works as long as there is a network */ }
+}
+
+/** Have Python ended where it says nothing for so long, with these words. */
+function listen({ seconds, words } = SILENT) {
+  clearTimeout(timer);
+  if (ready && waiting.size) timer = setTimeout(restart, 1000 * seconds, words);
 }
 
 function failed(why) {
   missing = true;
-  worker?.terminate();
   tell(`Python could not be loaded. ${why} These pages are tested in Chromium and Firefox.`);
-  for (const each of [...waiting.values()]) each.end({ unanswered: GONE });
+  end(GONE);
 }
 
-/** End Python, whatever it does, and start it anew; who waits is told. */
-function restart() {
-  worker.terminate();
-  for (const each of [...waiting.values()]) each.end({ unanswered: ANEW });
+function restart(why) {
+  end(`${why} ${ANEW}`);
   start();
+}
+
+/** End Python, whatever it does; who waits is told. */
+function end(words) {
+  worker?.terminate();
+  for (const each of [...waiting.values()]) each.end({ unanswered: words });
 }
 
 /** Ask Python; `told` is given what it says before it has the whole answer. */
@@ -144,34 +179,27 @@ function ask(question, told) {
   if (missing) return Promise.resolve({ unanswered: GONE });
   return new Promise((resolve) => {
     const id = ++number;
-    let timer;
-    const begin = () => { clearTimeout(timer); timer = setTimeout(restart, PATIENCE); };
-    const hear = (piece) => { begin(); told(piece); };
-    const end = (answer) => { clearTimeout(timer); waiting.delete(id); resolve(answer); };
-    waiting.set(id, { begin, hear, end });
+    const end = (answer) => { waiting.delete(id); resolve(answer); };
+    waiting.set(id, { told, end });
     worker.postMessage({ id, ...question });
-    if (ready) begin();
+    if (waiting.size === 1) listen();
   });
 }
 
-// -- the buttons ---------------------------------------------------------------------------------
+/** Put what was asked for right below the buttons, where it is seen. */
+const first = (step, name) => { place(step, "buttons").after(place(step, name)); return place(step, name); };
 
 async function check(step) {
-  const box = place(step, "answer");
+  const box = first(step, "answer");
   const asked = codeOf(step);
+  closeCompletion(editors[step]); // it would lie over the answer
   box.textContent = ready ? "checking …" : "checking, as soon as Python is ready …";
   const answer = await ask({ cells: cells(), step });
-  if (answer.unanswered) {
-    box.textContent = `${step}: ${answer.unanswered}`;
-    return;
-  }
-  box.innerHTML = answer.html; // the kit's card, in which all text is escaped
-  if (answer.printed) {
-    const out = box.appendChild(document.createElement("pre"));
-    out.textContent = `Your code printed:\n${answer.printed}`;
-  }
+  box.innerHTML = answer.html ?? answer.unanswered; // the kit's, in which all text is escaped
+  if (answer.unanswered) return;
+  if (answer.printed) box.append(made("pre", { textContent: `Your code printed:\n${answer.printed}` }));
   if (answer.mistake && !state.met.includes(answer.mistake)) state.met.push(answer.mistake);
-  if (codeOf(step) !== asked) { age(box); return; } // written on meanwhile
+  if (codeOf(step) !== asked) return age(box); // written on meanwhile
   if (answer.passes) state.passed[step] = new Date().toISOString();
   else delete state.passed[step];
   keep();
@@ -187,75 +215,58 @@ async function speak() {
   let speech;
   const told = ({ html, text }) => {
     if (box.firstChild.nodeType === Node.TEXT_NODE) box.textContent = "";
-    if (html) box.insertAdjacentHTML("beforeend", html); // the kit's own, in which text is escaped
-    else (speech ??= box.appendChild(document.createElement("pre"))).append(text);
+    if (html) box.insertAdjacentHTML("beforeend", html);
+    else (speech ??= box.appendChild(made("pre"))).append(text);
   };
-  const all = [...cells(), ...finale.map((code) => ["the last cells", code])];
-  const answer = await ask({ cells: all, met: state.met }, told);
+  const answer = await ask({ cells: cells(), last: finale, met: state.met }, told);
   told({ html: answer.html ?? `<p>${answer.unanswered}</p>` });
   box.ariaBusy = "false";
   button.disabled = false;
 }
 
 function hint(step) {
-  const { hints, sort } = steps.find(({ name }) => name === step);
-  state.hints[step] = Math.min((state.hints[step] ?? 0) + 1, hints.length + (sort?.gap ? 1 : 0));
+  state.hints[step] = (state.hints[step] ?? 0) + 1;
   keep();
+  const newest = first(step, "hints").querySelector(`[data-from="${state.hints[step]}"]`);
   showHints(step);
+  newest.scrollIntoView({ block: "nearest" });
+  newest.tabIndex = -1;
+  if (place(step, "buttons [data-act=hint]").disabled) newest.focus(); // the button cannot have it
 }
 
 function showHints(step) {
-  const { hints, similar, sort } = steps.find(({ name }) => name === step);
   const shown = state.hints[step] ?? 0;
-  const box = place(step, "hints");
-  box.textContent = "";
-  hints.slice(0, shown).forEach((words, index) => {
-    const line = box.appendChild(document.createElement("p"));
-    line.textContent = `Hint ${index + 1} of ${hints.length}: ${words}`;
-  });
-  if (similar && shown >= hints.length) {
-    box.appendChild(document.createElement("pre")).textContent = similar;
-  }
-  if (sort && shown >= hints.length) showLines(step, sort, box);
-  if (sort?.gap && shown > hints.length) {
-    box.appendChild(document.createElement("p")).textContent = sort.gap.task;
-    box.appendChild(document.createElement("pre")).textContent = sort.gap.code;
-  }
+  const parts = [...place(step, "hints").querySelectorAll("[data-from], [data-until]")];
+  for (const each of parts) each.hidden = shown < each.dataset.from || shown >= each.dataset.until;
+  const button = place(step, "buttons [data-act=hint]");
+  button.disabled = parts.every((each) => !(shown < each.dataset.from));
+  button.textContent = button.disabled ? "No hint is left" : "Hint";
 }
 
-/** Offer the lines of a step to sort: each is a button, which says at what place it was chosen. */
-function showLines(step, { task, lines, gap }, box) {
-  const order = [];
-  const add = (kind, words, to = box) => {
-    const made = to.appendChild(document.createElement(kind));
-    made.textContent = words;
-    return made;
-  };
-  add("p", `${task} Choose them in their order.${gap ? " One hint more shows the step with a gap." : ""}`);
-  const list = add("ol", "");
-  const buttons = lines.map((line) => add("button", line, add("li", "", list)));
-  buttons.forEach((button, number) => button.addEventListener("click", () => {
-    if (order.includes(number)) order.splice(order.indexOf(number), 1);
-    else order.push(number);
-    buttons.forEach((each, its) => {
-      const place = order.indexOf(its) + 1;
-      each.dataset.place = place || "";
-      each.ariaLabel = place ? `${lines[its]}, chosen as number ${place}` : lines[its];
-    });
-  }));
-  const told = document.createElement("div");
-  add("button", "Try this order").addEventListener("click", async () => {
-    told.textContent = "trying …";
-    const answer = await ask({ order, step });
-    told.innerHTML = answer.html ?? ""; // the kit's own, in which text is escaped
-    if (answer.unanswered) told.textContent = answer.unanswered;
+const chosen = (step) => [...place(step, "hints").querySelectorAll("[data-place]")]
+  .sort((one, other) => one.dataset.place - other.dataset.place);
+
+/** Choose a line, or not any more; each says at what place it was chosen. */
+function choose(step, line) {
+  const before = chosen(step);
+  const order = before.includes(line) ? before.filter((each) => each !== line) : [...before, line];
+  delete line.dataset.place;
+  line.ariaLabel = null;
+  order.forEach((each, index) => {
+    each.dataset.place = index + 1;
+    each.ariaLabel = `${each.textContent}, chosen as number ${index + 1}`;
   });
-  box.append(told);
+}
+
+async function order(step) {
+  const told = place(step, "hints .told");
+  told.textContent = "trying …";
+  const answer = await ask({ order: chosen(step).map(({ dataset }) => Number(dataset.line)), step });
+  told.innerHTML = answer.html ?? answer.unanswered;
 }
 
 function reset(step) {
-  if (!confirm(`Put the stub of ${step} back? Your code of this step is lost.`)) return;
-  write(step, editors[step].stub);
+  if (confirm(`Put the stub of ${step} back? Your code of this step is lost.`)) write(step, editors[step].stub);
 }
 
 function write(step, text) {
@@ -265,32 +276,29 @@ function write(step, text) {
 }
 
 /** Offer the file of the exercise, with the code of every editor in the place of its stub. */
-function save() {
-  const text = cells().map(([, piece]) => piece).join("\n");
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/x-python" }));
-  link.download = `${exercise}.py`;
-  link.click();
+const save = () => offered(cells().map(([, piece]) => piece).join("\n"), `${exercise}.py`).click();
+
+function offered(text, download, textContent = "") {
+  const href = URL.createObjectURL(new Blob([text], { type: "text/x-python" }));
+  return made("a", { href, download, textContent });
 }
 
 /** Put the steps of a file into the editors. */
 async function load({ target }) {
-  const [chosen] = target.files;
+  const [file] = target.files;
   target.value = "";
-  if (!chosen || elsewhere) return;
-  if (!ready) say(`${chosen.name} is read as soon as Python is ready.`);
-  const code = await ask({ file: await chosen.text() });
+  if (!file || elsewhere) return;
+  if (!ready) say(`${file.name} is read as soon as Python is ready.`);
+  const code = await ask({ file: await file.text() });
   const names = steps.map(({ name }) => name).filter((name) => code[name] !== undefined);
   if (elsewhere) return; // it was said why
   say("");
-  if (code.unanswered) {
-    say(`${chosen.name} was not read: ${code.unanswered}`);
-  } else if (names.length === 0) {
-    say(`${chosen.name} holds no step of this exercise.`);
-  } else if (confirm(`${chosen.name}: ${code.question}`)) {
-    names.forEach((name) => write(name, code[name]));
-    say(`These steps are from ${chosen.name} now: ${names.join(", ")}.`);
-  }
+  if (code.unanswered) return say(`${file.name} was not read: ${code.unanswered}`);
+  if (names.length === 0) return say(`${file.name} holds no step of this exercise.`);
+  if (!confirm(`${file.name}: ${code.question}`)) return;
+  names.forEach((name) => write(name, code[name]));
+  say(`These steps are from ${file.name} now, and are checked: ${names.join(", ")}.`);
+  for (const name of names) await check(name);
 }
 
 function count() {
@@ -298,7 +306,7 @@ function count() {
   document.getElementById("count").textContent = `${done} of ${steps.length} steps pass`;
   for (const { name } of steps) {
     place(name, "after div").hidden = !state.passed[name];
-    document.querySelector(`nav a[href="#${name}"]`)?.classList.toggle("done", !!state.passed[name]);
+    document.querySelector(`nav a[href="#about-${name}"]`)?.classList.toggle("done", !!state.passed[name]);
   }
   if (!LAST) return;
   const all = steps.every(({ name, needed }) => !needed || state.passed[name]);
@@ -309,11 +317,9 @@ function count() {
 
 document.addEventListener("click", ({ target }) => {
   const step = target.closest("[data-step]")?.dataset.step;
-  const act = { check, hint, reset }[target.dataset?.act];
-  if (step && act) act(step);
+  const act = { check, hint, reset, choose, order, save, speak }[target.dataset?.act];
+  act?.(step, target);
 });
-LAST?.querySelector("button").addEventListener("click", speak);
-document.getElementById("save").addEventListener("click", save);
 document.getElementById("load").addEventListener("change", load);
 window.addEventListener("storage", ({ key }) => {
   if (key !== KEY) return;
@@ -323,4 +329,3 @@ window.addEventListener("storage", ({ key }) => {
 steps.forEach(({ name }) => showHints(name));
 count();
 start();
-navigator.serviceWorker?.register("service.js").catch(() => {}); // without one, the page works as long as there is a network

@@ -9,7 +9,7 @@ self.addEventListener("fetch", (event) => event.respondWith(kept(event.request))
 
 async function keep() {
   const cache = await caches.open(NAME);
-  await cache.addAll(FILES.map((file) => new Request(file, { cache: "reload" })));
+  await cache.addAll(FILES.map((file) => new Request(file, { cache: "no-cache" })));
   await self.skipWaiting();
 }
 

@@ -30,12 +30,9 @@ async function start(exercise) {
 }
 
 self.onmessage = async ({ data }) => {
-  if (data.exercise) {
-    started = start(data.exercise).catch(lost);
-    return;
-  }
+  if (data.exercise) started = start(data.exercise).catch(lost);
   await started;
-  if (!page) return; // it was said why
+  if (data.exercise || !page) return; // if not, it was said why
   try {
     const tell = (piece) => say({ event: "piece", id: data.id, piece: JSON.parse(piece) });
     const answer = JSON.parse(page.answer(JSON.stringify(data), tell));
