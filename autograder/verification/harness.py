@@ -1,7 +1,7 @@
 """Runs single checks over trusted code: the reference, known mistakes, correct variants.
 
-pytest collects the checks, but here they are called directly, because a proof runs them about a
-hundred thousand times.
+pytest collects the checks, and `CheckRunner` runs them, as in grading. But a verdict needs only
+what fails first, and a proof all that fails.
 """
 
 from __future__ import annotations
@@ -19,19 +19,21 @@ import numpy as np
 import pytest
 
 from autograder.checks.author_error import author_error, refuse_other_fixtures
-from autograder.checks.conversation import CheckQuestion, Conversation
-from autograder.checks.draw import Draw
+from autograder.checks.check_runner import CheckRunner
+from autograder.checks.collection import CollectedChecks
+from autograder.checks.conversation import CheckQuestion, CheckTerms
 from autograder.checks.marks import by_purpose, step_of
+from autograder.checks.memory import InputSeeds
 from autograder.checks.plugin import GradingPlugin, run_graders
 from autograder.checks.recording import record_examples
 from autograder.checks.reference import Reference, load_module, read_reference
-from autograder.checks.student import Student
 from autograder.checks.varied_request import parameters
 from autograder.judging.asking import reconciled
 from autograder.judging.compare import arrays_of, comparable, tolerance
 from autograder.judging.examples import Example, examples_in
-from autograder.judging.expectation import Agrees, CheckFailed
+from autograder.judging.expectation import Agrees
 from autograder.judging.inprocess import InProcess
+from autograder.judging.time_limit import StillRunning
 from autograder.model.exercise import SOLUTION
 from autograder.model.request import Reply, Request, Respondent, Returned
 from autograder.model.verdict import Finding
@@ -64,6 +66,8 @@ class Harness:
         self.seed = seed
         self.hear = hear
         self.module = load_module(reference.exercise.folder.resolve() / SOLUTION, "harness")
+        self._runner = CheckRunner(reference, public=False)
+        self._runner.checks = CollectedChecks(checks)
 
     def drawn_from(self, seed: int) -> Harness:
         """Return the same harness with the inputs of another seed; forget the earlier inputs."""
@@ -91,39 +95,20 @@ class Harness:
         """Run one check over the module under test, with the inputs of `seed` or the harness's own.
 
         Without `naming`, no mistake is named and no margin is measured. A `respondent` answers
-        instead of the module.
+        instead of the module. Raises `KitError` when the check raises anything of its own.
         """
+        refuse_other_fixtures(check, {"student", "draw", *parameters(check)})
         module = InProcess(vars(self.module), self.reference.exercise.library)
-        conversation = Conversation(_Quiet(respondent or module))
-        step = step_of(check)
-        assert step is not None
-        student = Student(step, self.reference, conversation, lambda: naming)
-        fixtures = {
-            "student": student,
-            "draw": Draw.hidden(
-                self.reference.exercise,
-                check.name,
-                parameters(check).get("draw", {}),
-                self.seed if seed is None else seed,
-            ),
-        }
-        given = {
-            name: fixtures.get(name, parameters(check).get(name))
-            for name in check.fixturenames
-            if name in fixtures or name in parameters(check)
-        }
-        refuse_other_fixtures(check, set(given))
-        try:
-            check.obj(**given)
-            conversation.settle()
-        except CheckFailed as failed:
-            self.hear(failed.finding.message)
-            largest = _largest(conversation.judged) if naming else 0.0
-            # Where the values agree, what fails is a property: it holds, or it does not.
-            return Seen(failed.finding, largest if largest > 1 else math.inf)
-        except Exception as error:  # no answer makes a sound check raise anything else
-            raise author_error(check, error) from error
-        return Seen(None, _largest(conversation.judged) if naming else 0.0)
+        self._runner.seeds = InputSeeds(self.seed if seed is None else seed)
+        run = self._runner.run(check, CheckTerms(_Quiet(respondent or module), naming=naming))
+        for error in run.errors:  # no answer makes a sound check raise anything
+            raise error if isinstance(error, StillRunning) else author_error(check, error)
+        margin = _largest(run.conversation.judged) if naming else 0.0
+        if run.finding is None:
+            return Seen(None, margin)
+        self.hear(run.finding.message)
+        # Where the values agree, what fails is a property: it holds, or it does not.
+        return Seen(run.finding, margin if margin > 1 else math.inf)
 
     def run_step(self, step: str) -> dict[pytest.Function, Seen]:
         """Run every check of a step; if one mistake explains all findings, they all name it.
