@@ -76,20 +76,20 @@ def _uses_of(layer: Linear, x: np.ndarray, words: str) -> Iterator[tuple[str, st
 
 def _in_parts(seen: Difference, right: np.ndarray, bias: np.ndarray, words: str) -> Iterator[Guess]:
     """Give the product and the bias of a layer, each times the number that fits best."""
-    parts = np.stack([right.ravel(), np.broadcast_to(bias, right.shape).ravel()], axis=1)
-    products, biases = (float(each) for each in np.linalg.lstsq(parts, seen.actual.ravel())[0])
-    if abs(products - biases) > 1e-3:
-        what = (
-            f"the product is taken {products:.4g} times, and the bias of {words} {biases:.4g} times"
-        )
+    parts, whole = (right, np.broadcast_to(bias, right.shape)), seen.actual
+    (one, both), (_, other) = ([float((each * part).sum()) for each in parts] for part in parts)
+    ours, theirs = (float((part * whole).sum()) for part in parts)
+    apart = one * other - both * both
+    if not apart:
+        return
+    products, biases = (ours * other - theirs * both) / apart, (theirs * one - ours * both) / apart
+    if abs(products - biases) > 1e-3 and np.isfinite(biases):
+        often = "once" if abs(biases - 1) < 1e-3 else f"{biases:.4g} times"
+        what = f"the product is taken {products:.4g} times, and the bias of {words} {often}"
         if abs(products - 1) < 1e-3:
-            is_: dict[float, str] = {
-                2: "added twice",
-                -1: "taken away and not added",
-                0: "left out",
-            }
-            done = is_.get(round(biases, 3), f"added {biases:.4g} times")
-            what = f"the bias of {words} is {done}"
+            done = {0: "left out", -1: "taken away and not added", 2: "added twice"}
+            is_so = done.get(round(biases), "") if abs(biases - round(biases)) < 1e-3 else ""
+            what = f"the bias of {words} is {is_so or f'added {biases:.4g} times'}"
         yield products * right + biases * bias, f"{words} in parts", what
 
 
@@ -180,7 +180,9 @@ def _product(seen: Difference) -> MatrixProduct | None:
     return None
 
 
-Form = tuple[tuple[str, ...], str, np.ndarray]  # what was done to an argument, a question, and it
+Altered = tuple[
+    tuple[str, ...], str, np.ndarray
+]  # what was done to an argument, a question, and it
 
 
 def _other_products(seen: Difference) -> Iterator[Guess]:
@@ -189,7 +191,7 @@ def _other_products(seen: Difference) -> Iterator[Guess]:
     if expected is None:
         return
     left, right = expected.left, expected.right
-    found: list[Form] = []
+    found: list[Altered] = []
     for first, second in ((left, right), (right, left), (left, left), (right, right)):
         other = () if first is left else ("the two have changed places",)
         other = (f"{first.words} is multiplied with itself",) if first is second else other
@@ -216,7 +218,7 @@ def _other_products(seen: Difference) -> Iterator[Guess]:
         yield array, " and ".join(slips), look or _ARRAYS, which
 
 
-def _forms(factor: Factor, expected: MatrixProduct) -> Iterator[Form]:
+def _forms(factor: Factor, expected: MatrixProduct) -> Iterator[Altered]:
     """Give what an argument may have become before the product."""
     words, array = factor.words, factor.array
     look = "Which axes does the product pair up?"
@@ -235,7 +237,7 @@ def _forms(factor: Factor, expected: MatrixProduct) -> Iterator[Form]:
     yield (f"each vector of {words} is divided by its own length",), look, unit
 
 
-def _rarer_forms(seen: Difference, factor: Factor, expected: MatrixProduct) -> Iterator[Form]:
+def _rarer_forms(seen: Difference, factor: Factor, expected: MatrixProduct) -> Iterator[Altered]:
     """Give what an argument may have become along an axis, which is tried alone."""
     words, array = factor.words, factor.array
     if factor is expected.left:
