@@ -209,13 +209,14 @@ def _other_products(seen: Difference) -> Iterator[Guess]:
             if array is not None:
                 found.append((slips, look, array))
     for slips, look, array in sorted(found, key=lambda each: len(each[0])):
-        itself = slips[0].endswith("itself")
-        which = (
-            "is another product of the arguments:"
-            if itself
-            else "multiplies the right arguments, but"
-        )
-        yield array, " and ".join(slips), look or _ARRAYS, which
+        told, how = " and ".join(slips), "multiplies the right arguments, but"
+        if slips[0].endswith("itself"):
+            how = "is another product of the arguments:"
+        elif len(slips) == 2 and " of argument" in slips[0]:
+            names = left.words, right.words
+            alike = {each.replace(name, "both arguments") for each, name in zip(slips, names)}
+            told = alike.pop() if len(alike) == 1 else told
+        yield array, told, look or _ARRAYS, how
 
 
 def _forms(factor: Factor, expected: MatrixProduct) -> Iterator[Altered]:
@@ -254,7 +255,7 @@ def _rarer_forms(seen: Difference, factor: Factor, expected: MatrixProduct) -> I
             ("first entry", array.take([0], axis=axis)),
             ("last entry", array.take([-1], axis=axis)),
         ):
-            what = f"the {which} of {words} along {seen.axis(axis)} is used for every entry there"
+            what = f"uses the {which} of {words} along {seen.axis(axis)} for every entry there"
             yield (what,), look, np.broadcast_to(part, array.shape)
     for axis in (*range(array.ndim - 2), expected.paired(factor)):
         where = seen.axis(axis) if named and axis < array.ndim - 2 else f"axis {axis}"
