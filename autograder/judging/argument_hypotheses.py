@@ -76,20 +76,20 @@ def _uses_of(layer: Linear, x: np.ndarray, words: str) -> Iterator[tuple[str, st
 
 def _in_parts(seen: Difference, right: np.ndarray, bias: np.ndarray, words: str) -> Iterator[Guess]:
     """Give the product and the bias of a layer, each times the number that fits best."""
-    parts = np.stack([right.ravel(), np.broadcast_to(bias, right.shape).ravel()], axis=1)
-    products, biases = (float(each) for each in np.linalg.lstsq(parts, seen.actual.ravel())[0])
-    if abs(products - biases) > 1e-3:
-        what = (
-            f"the product is taken {products:.4g} times, and the bias of {words} {biases:.4g} times"
-        )
+    parts, whole = (right, np.broadcast_to(bias, right.shape)), seen.actual
+    (one, both), (_, other) = ([float((each * part).sum()) for each in parts] for part in parts)
+    ours, theirs = (float((part * whole).sum()) for part in parts)
+    apart = one * other - both * both
+    if not apart:
+        return
+    products, biases = (ours * other - theirs * both) / apart, (theirs * one - ours * both) / apart
+    if abs(products - biases) > 1e-3 and np.isfinite(biases):
+        often = "once" if abs(biases - 1) < 1e-3 else f"{biases:.4g} times"
+        what = f"the product is taken {products:.4g} times, and the bias of {words} {often}"
         if abs(products - 1) < 1e-3:
-            is_: dict[float, str] = {
-                2: "added twice",
-                -1: "taken away and not added",
-                0: "left out",
-            }
-            done = is_.get(round(biases, 3), f"added {biases:.4g} times")
-            what = f"the bias of {words} is {done}"
+            done = {0: "left out", -1: "taken away and not added", 2: "added twice"}
+            is_so = done.get(round(biases), "") if abs(biases - round(biases)) < 1e-3 else ""
+            what = f"the bias of {words} is {is_so or f'added {biases:.4g} times'}"
         yield products * right + biases * bias, f"{words} in parts", what
 
 
@@ -180,7 +180,9 @@ def _product(seen: Difference) -> MatrixProduct | None:
     return None
 
 
-Form = tuple[tuple[str, ...], str, np.ndarray]  # what was done to an argument, a question, and it
+Altered = tuple[
+    tuple[str, ...], str, np.ndarray
+]  # what was done to an argument, a question, and it
 
 
 def _other_products(seen: Difference) -> Iterator[Guess]:
@@ -189,7 +191,7 @@ def _other_products(seen: Difference) -> Iterator[Guess]:
     if expected is None:
         return
     left, right = expected.left, expected.right
-    found: list[Form] = []
+    found: list[Altered] = []
     for first, second in ((left, right), (right, left), (left, left), (right, right)):
         other = () if first is left else ("the two have changed places",)
         other = (f"{first.words} is multiplied with itself",) if first is second else other
@@ -207,16 +209,17 @@ def _other_products(seen: Difference) -> Iterator[Guess]:
             if array is not None:
                 found.append((slips, look, array))
     for slips, look, array in sorted(found, key=lambda each: len(each[0])):
-        itself = slips[0].endswith("itself")
-        which = (
-            "is another product of the arguments:"
-            if itself
-            else "multiplies the right arguments, but"
-        )
-        yield array, " and ".join(slips), look or _ARRAYS, which
+        told, how = " and ".join(slips), "multiplies the right arguments, but"
+        if slips[0].endswith("itself"):
+            how = "is another product of the arguments:"
+        elif len(slips) == 2 and " of argument" in slips[0]:
+            names = left.words, right.words
+            alike = {each.replace(name, "both arguments") for each, name in zip(slips, names)}
+            told = alike.pop() if len(alike) == 1 else told
+        yield array, told, look or _ARRAYS, how
 
 
-def _forms(factor: Factor, expected: MatrixProduct) -> Iterator[Form]:
+def _forms(factor: Factor, expected: MatrixProduct) -> Iterator[Altered]:
     """Give what an argument may have become before the product."""
     words, array = factor.words, factor.array
     look = "Which axes does the product pair up?"
@@ -235,7 +238,7 @@ def _forms(factor: Factor, expected: MatrixProduct) -> Iterator[Form]:
     yield (f"each vector of {words} is divided by its own length",), look, unit
 
 
-def _rarer_forms(seen: Difference, factor: Factor, expected: MatrixProduct) -> Iterator[Form]:
+def _rarer_forms(seen: Difference, factor: Factor, expected: MatrixProduct) -> Iterator[Altered]:
     """Give what an argument may have become along an axis, which is tried alone."""
     words, array = factor.words, factor.array
     if factor is expected.left:
@@ -252,7 +255,7 @@ def _rarer_forms(seen: Difference, factor: Factor, expected: MatrixProduct) -> I
             ("first entry", array.take([0], axis=axis)),
             ("last entry", array.take([-1], axis=axis)),
         ):
-            what = f"the {which} of {words} along {seen.axis(axis)} is used for every entry there"
+            what = f"uses the {which} of {words} along {seen.axis(axis)} for every entry there"
             yield (what,), look, np.broadcast_to(part, array.shape)
     for axis in (*range(array.ndim - 2), expected.paired(factor)):
         where = seen.axis(axis) if named and axis < array.ndim - 2 else f"axis {axis}"

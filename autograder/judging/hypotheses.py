@@ -183,6 +183,8 @@ class Hypothesis:
         for array, *words in self.make(seen):
             if seen.holds(array):
                 yield self._claim(seen, words)
+                if "{" not in self.kind:
+                    return
 
     def times_a_number(self, seen: Difference) -> Iterator[Claim]:
         """Claim that the result is one of the arrays times a number."""
@@ -192,6 +194,8 @@ class Hypothesis:
                 continue
             if not seen.is_like(array, seen.expected):  # the factor says it all
                 yield self._claim(seen, words, factor)
+                if "{" not in self.kind:
+                    return
 
     def _claim(self, seen: Difference, words: list[Any], factor: float | None = None) -> Claim:
         names = {"label": seen.label, "inner": seen.inner, "of": seen.of_label}

@@ -51,7 +51,7 @@ SAID = {
         "divided by the square root of 3. Is a fixed number"
     ),
     "def project_qkv(x, q, k, v):\n    return x[0] @ q, x[0] @ k, x[0] @ v": (
-        "`queries` holds the right numbers of entry 0 along axis 0 (B), but the other entries are "
+        "`queries` holds what is expected for entry 0 along axis 0 (B), but the other entries are "
         "missing."
     ),
     'def apply_mask(a, mask):\n    return np.where(mask == 1, a, "-1e9")': (

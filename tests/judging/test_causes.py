@@ -336,7 +336,7 @@ def create_causal_mask(sequence_length):
         ),
         "the key with the largest weight": Slip(
             "apply_attention",
-            "In each row of argument number 1, only the largest number counts, as 1",
+            "in each row of argument number 1, only the largest number counts, as 1",
             "def apply_attention(attention_weights, values):\n"
             "    best = attention_weights.argmax(axis=-1)\n"
             "    return np.take_along_axis(values, best[..., None], axis=1)\n",
@@ -430,7 +430,7 @@ def create_causal_mask(sequence_length):
         ),
         "a quotient rounded down": Slip(
             "scale_scores",
-            "what is expected, rounded down to whole numbers",
+            "the expected one, rounded down to a whole number",
             "def scale_scores(attention_scores, embedding_dimension):\n"
             "    return attention_scores // np.sqrt(embedding_dimension)\n",
         ),

@@ -294,4 +294,18 @@ def test_a_product_and_a_bias_are_told_apart_by_their_multiples() -> None:
     rng = np.random.default_rng(18)
     x, weight, bias = rng.standard_normal((2, 4, 5)), rng.standard_normal((5, 5)), np.arange(5.0)
     told = first(x @ weight.T / 2 + bias, x @ weight.T + bias, VECTORS, x, Linear(weight, bias))
-    assert "the product is taken 0.5 times, and the bias of argument number 2 1 times" in told.fact
+    assert "the product is taken 0.5 times, and the bias of argument number 2 once." in told.fact
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, 1e308, 1e-320])
+def test_no_number_that_comes_back_stops_the_search(number: float) -> None:
+    rng = np.random.default_rng(19)
+    x, weight, bias = rng.standard_normal((2, 4, 5)), rng.standard_normal((5, 5)), np.arange(5.0)
+    right = x @ weight.T + bias
+    for wrong in (np.full_like(right, number), np.where(x > 0, number, right)):
+        for arguments in ((x, Linear(weight, bias)), (x, weight.T), (right, right)):
+            claims_about(wrong, right, VECTORS, Request("step", arguments))
+    scores, wrong = x @ x.swapaxes(-2, -1), np.full((2, 4, 4), number)
+    for form in (ROWS, ResultSpec(("result",), ("B S S",), "floor")):
+        claims_about(wrong, shares(scores), form, Request("step", (scores,)))
+        claims_about(wrong, np.where(scores > 0, scores, -1e9), form, Request("step", (scores,)))
