@@ -82,7 +82,6 @@ def main(folder: Path, texts: Path) -> None:
     exercise, answered = reference.exercise, 0
     everything = everything_asked(reference)
     with Zygote(exercise.library, exercise.limits, secrets=exercise.secret_folders) as zygote:
-        zygote.inherit(exercise.name, enumerate(everything))
         for text in json.loads(texts.read_text(encoding="utf-8")):
             with SandboxedStudent(zygote, (text,), seed=0) as student:
                 for requests in everything:

@@ -6,7 +6,7 @@ of the student's: the order of the steps stands in `solution.py` and nowhere els
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import ModuleType
@@ -128,10 +128,11 @@ def _usable(actual: Value, expected: Value) -> bool:
 
 @dataclass(frozen=True)
 class Chain:
-    """Runs a chain once with the reference's steps and once with the student's."""
+    """Runs a chain once with the reference's steps, for a check, and once with the student's."""
 
     reference: Reference
     respondent: Respondent
+    check: Hashable
 
     def judged(self, run: Run) -> ChainVerdict:
         """Return how the student's chain ends and, when it is wrong, where it breaks first.
@@ -139,7 +140,9 @@ class Chain:
         Only the final result decides: steps that deviate together and give the right
         result are not broken.
         """
-        right = self._right_walk(run)
+        right: RightWalk = self.reference.drawn(
+            (RightWalk, self.check), lambda: self._right_walk(run)
+        )
         walk = Walk(self.reference.exercise.library, self.respondent.ask, right.calls)
         try:
             last = self.reference.form(right.calls[-1].request.target)

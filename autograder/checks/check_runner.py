@@ -157,7 +157,8 @@ class CheckRunner:
     def chain(self, run: Run) -> None:
         """Judge the student's own steps end to end."""
         now = self._running
-        now.chain = Chain(self.reference, now.terms.respondent).judged(run)
+        chain = Chain(self.reference, now.terms.respondent, now.item.nodeid)
+        now.chain = chain.judged(run)
 
     def caught(self, error: BaseException) -> None:
         """Keep what the check that runs now has raised."""

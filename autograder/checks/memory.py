@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -96,19 +96,6 @@ class Memories:
     def use(self, shared: int | None) -> None:
         """Use the memory of the seed `shared` from now on, or that of the hand-in."""
         self.now = self.own if shared is None else self._shared.setdefault(shared, Memory())
-
-    def repeated(
-        self, seeds: Iterable[int | None]
-    ) -> Iterator[tuple[Hashable, tuple[Request, ...]]]:
-        """Give what checks ask with the inputs of these seeds, whatever it is answered.
-
-        Each comes with what stands for it: the seed, and the check's place among all checks.
-        """
-        for seed in seeds:
-            memory = self._shared.get(seed) if seed is not None else None
-            for place, passing in memory.passing.items() if memory else ():
-                if passing.requests:
-                    yield (seed, place), passing.requests
 
     def clear(self) -> None:
         """Forget everything."""

@@ -303,8 +303,6 @@ def _judged(judging: Judging, submission: Submission, progress: WorkProgress) ->
     seeds = InputSeeds(seed, shared_seed(secret, exercise, seed), common_seed(secret, exercise))
     generators = worker_seed(secret, exercise, seed)
     answer = partial(reference_answer, judging.reference)
-    of_class = secret, judging.exercise_hash
-    zygote.inherit(of_class, judging.reference.memories.repeated((seeds.shared, seeds.common)))
     with Loaded(zygote, submission, exercise, seed=generators, answer=answer) as loaded:
         judged = judging.plugin.judged_by(
             loaded,

@@ -27,7 +27,6 @@ from autograder.model.verdict import Outcome
 from autograder.protocol import wire
 from autograder.sandbox import exchange
 from autograder.sandbox import worker_channel as channels
-from autograder.sandbox.exchange import frames_of
 from autograder.sandbox.reference_answers import AnswerOfReference, ReferenceAnswers
 from autograder.sandbox.worker_channel import Allowance, Budget
 from autograder.sandbox.zygote_process import Killed, ZygoteDied, judge
@@ -119,8 +118,8 @@ class Workers:
         assert self._worker is not None
         numbered = list(enumerate(requests, start=self._number + 1))
         self._number += len(requests)
-        for frame in frames_of(numbered, self._worker.inherited, leaning_on):
-            self._worker.channel.send_soon(frame)
+        for number, request in numbered:
+            self._worker.channel.send_soon(exchange.call_frame(number, request, leaning_on))
         replies: list[Reply] = []
         for (number, request), seen in zip(numbered, known, strict=True):
             replies.append(self._answer_to(number, request, leaning_on, known=seen))

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,12 +19,10 @@ from autograder.model.exercise import Limits
 from autograder.model.import_path import run_python
 from autograder.model.machine_fault import limit_named_in, limit_reached
 from autograder.model.protection import Protection
-from autograder.model.request import Request
 from autograder.model.sanitize import clean, terminal_line
 from autograder.protocol import wire
 from autograder.sandbox import access, measurement, probe
 from autograder.sandbox import worker_channel as channels
-from autograder.sandbox.exchange import Inheritance
 from autograder.sandbox.measurement import (
     Measured,
     demand,
@@ -160,7 +158,6 @@ class Worker:
     process: ZygoteProcess
     landlock: int
     uid: int
-    inherited: dict[bytes, int]  # the questions that it knows and was not asked yet, by their keys
 
 
 class Zygote:
@@ -199,7 +196,6 @@ class Zygote:
         self._begun: ZygoteProcess | None = None  # nobody has heard of it yet
         self._folder: Path | None = None
         self._measuring = False
-        self._inheritance = Inheritance()
         self.measured = Measured(namespaces=(), landlock=0, seccomp=False, uid=os.getuid())
 
     @property
@@ -279,18 +275,6 @@ class Zygote:
             self._start()
         assert self._process is not None
         return self._fork(self._process, seed)
-
-    def inherit(
-        self, of_class: Hashable, checks: Iterable[tuple[Hashable, tuple[Request, ...]]]
-    ) -> None:
-        """Have later workers know the requests of checks, so that they need not be sent to each.
-
-        Each check comes with what stands for it, and is looked at once; another class begins anew.
-        No request may hold what a student's code has answered. There is room for some megabytes.
-        """
-        if of_class != self._inheritance.of_class:
-            self._inheritance = Inheritance(of_class)
-        self._inheritance.add(checks)
 
     def end(self, worker: Worker, patience: float = 0.0) -> Ending:
         """Return how `worker` ended; after `patience` seconds it is killed. Keeps its output.
@@ -408,7 +392,6 @@ class Zygote:
         self.measured = replace(self.measured, trials=trials)
 
     def _fork(self, process: ZygoteProcess, seed: int) -> Worker:
-        inherited = self._handed_down(process)
         channel = Channel(1024 * self.limits.output_kilobytes)
         try:
             pid = process.fork(seed, channel.far_ends)
@@ -424,18 +407,11 @@ class Zygote:
             if type(facts) is not dict:
                 raise ZygoteDied(clean(str(header.get("unconfined")), 500))
             layers = int(facts["landlock"]), int(facts["uid"])
-            return Worker(pid, channel, process, *layers, inherited)
+            return Worker(pid, channel, process, *layers)
         except (channels.Late, channels.Closed, channels.Flooded, wire.WireError) as error:
             process.close()
             channel.close()
             raise ZygoteDied(f"a worker does not report: {error!r}") from None
-
-    def _handed_down(self, process: ZygoteProcess) -> dict[bytes, int]:
-        try:
-            return self._inheritance.hand_down(process)
-        except (ZygoteDied, TimeoutError) as error:
-            process.close()
-            raise ZygoteDied(str(error)) from None
 
 
 def _beside_the_package() -> tuple[Path, ...]:

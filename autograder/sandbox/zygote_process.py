@@ -180,22 +180,6 @@ class ZygoteProcess:
         """The host's pid of the process that was started."""
         return self._process.pid
 
-    def inherit(self, questions: bytes, anew: bool) -> frozenset[int]:
-        """Have workers that are forked from now on know what these frames ask.
-
-        If `anew`, they know nothing else any more. Return the numbers of those that were read.
-        """
-        with open(os.memfd_create("questions"), "wb") as file:
-            file.write(questions)
-            file.flush()
-            os.lseek(file.fileno(), 0, os.SEEK_SET)
-            self._say({"inherit": "anew" if anew else "more"}, (file.fileno(),))
-        numbers = self._hear(lambda facts: "inherited" in facts, _TO_FORK)["inherited"]
-        if type(numbers) is not list:
-            self.close()
-            raise ZygoteDied("the zygote is confused: a list was expected")
-        return frozenset(map(self._number, numbers))
-
     def fork(self, seed: int, descriptors: tuple[int, ...]) -> int:
         """Have a worker forked with `descriptors`; return its pid in the zygote's namespace."""
         self._say({"fork": seed}, descriptors)

@@ -16,7 +16,7 @@ from autograder.protocol import arrays, wire
 from autograder.protocol.clock import processor_clock
 from autograder.worker import confinement, serving
 from autograder.worker.control import Control, ProcessStats
-from autograder.worker.host_channel import HostChannel, InheritedCalls
+from autograder.worker.host_channel import HostChannel
 from autograder.worker.plan import Layers, Plan
 
 UNCONFINED, FELL_OUT = 97, 99
@@ -29,7 +29,6 @@ class Forks:
         self._library, self._control, self._itself = plan.library, control, itself
         self._prepared = confinement.prepare(plan, layers)
         self._workers: dict[int, int] = {}  # pidfd to pid
-        self._inherited = InheritedCalls(plan.library)
 
     def serve(self) -> NoReturn:
         """Obey the host until it is gone; then end, and every worker with it."""
@@ -55,12 +54,6 @@ class Forks:
             # Only a worker that is not reaped yet: its pid cannot be anyone else's.
             if order["kill"] in self._workers.values():
                 os.kill(order["kill"], signal.SIGKILL)
-            return
-        if "inherit" in order:
-            if order["inherit"] == "anew":
-                self._inherited = InheritedCalls(self._library)
-            with open(descriptors[0], "rb") as file:
-                self._control.tell(inherited=self._inherited.read(file.read()))
             return
         worker = os.fork()
         if not worker:
@@ -95,7 +88,7 @@ class Forks:
             os._exit(UNCONFINED)
         facts = {"landlock": applied, "uid": os.getuid()}
         channel.send({"confined": facts}, [])
-        serving.Session(channel, self._library, self._inherited).serve()
+        serving.Session(channel, self._library).serve()
 
     def _reap(self, descriptor: int) -> None:
         worker = self._workers.pop(descriptor)

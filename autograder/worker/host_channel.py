@@ -6,7 +6,6 @@ The host is not woken for each of them: a bell is rung when there is nothing to 
 from __future__ import annotations
 
 import contextlib
-import gc
 import json
 import os
 import select
@@ -76,13 +75,6 @@ class HostChannel:
             os.write(self._bell, b"\n")
 
 
-# Calls read from the frames that ask for them: by a worker, or by the zygote for all workers.
-#
-# What many hand-ins are asked is read once, in the zygote, and every worker that it forks has it.
-# To read it takes a quarter of the time in which a worker answers with NumPy, a seventh with
-# PyTorch.
-
-
 def read_call(header: dict[str, Any], payload: wire.Payload, library: str) -> Call:
     """Return the call that a frame of the host asks for."""
     dtype, generators = header["dtype"], arrays.Generators()
@@ -116,32 +108,3 @@ def read_call(header: dict[str, Any], payload: wire.Payload, library: str) -> Ca
         earlier=[EarlierCall.of(each) for each in values("earlier")],
         recording=header["recording"],
     )
-
-
-class InheritedCalls:
-    """The calls that a worker knows from its beginning, by their numbers."""
-
-    def __init__(self, library: str) -> None:
-        self._library = library
-        self._calls: dict[int, Call] = {}
-
-    def __getitem__(self, number: int) -> Call:
-        """Return a call; raise KeyError when it is not known."""
-        return self._calls[number]
-
-    def read(self, frames: bytes) -> list[int]:
-        """Add the calls that frames ask for; return their numbers.
-
-        What cannot be read is left out: a worker that is sent it says why.
-        """
-        buffer, numbers = FrameBuffer(), list[int]()
-        buffer.add(frames)
-        while frame := buffer.take():
-            head, payload = frame
-            header = json.loads(head)
-            with contextlib.suppress(Exception):
-                call = read_call(header, wire.Payload(payload), self._library)
-                self._calls[header["id"]] = call
-                numbers.append(header["id"])
-        gc.freeze()  # or a collection in a worker would copy their pages
-        return numbers

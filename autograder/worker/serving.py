@@ -28,7 +28,7 @@ from autograder.protocol.call import Call, Missing, Performed, is_raise, perform
 from autograder.protocol.import_guard import ImportGuard
 from autograder.protocol.wire import CODE, MESSAGE, NAME, SHAPES
 from autograder.worker import tracing
-from autograder.worker.host_channel import HostChannel, HostGone, InheritedCalls, read_call
+from autograder.worker.host_channel import HostChannel, HostGone, read_call
 
 # An exception of the student's code, as facts that are safe to read.
 #
@@ -300,15 +300,11 @@ _UNFIT = 98
 
 
 class Session:
-    """The conversation with the host over one channel.
+    """The conversation with the host over one channel."""
 
-    `inherited` are calls that were read before this process began; each is asked for once at most.
-    """
-
-    def __init__(self, channel: HostChannel, library_name: str, inherited: InheritedCalls) -> None:
+    def __init__(self, channel: HostChannel, library_name: str) -> None:
         self._channel = channel
         self._library = library_name
-        self._inherited = inherited
         self._module = types.ModuleType("submission")
         self._lines: dict[str, list[str]] = {}
         self._cells: list[tuple[str, str, int]] = []  # name, source, compiler flags
@@ -332,11 +328,7 @@ class Session:
 
     def _next(self) -> tuple[dict[str, Any], wire.Payload]:
         waiting = self._host_answers.waiting
-        header, payload = waiting.popleft() if waiting else self._channel.receive()
-        if type(header.get("inherited")) is list:
-            waiting.extendleft(reversed(_each(header)))
-            return waiting.popleft()
-        return header, payload
+        return waiting.popleft() if waiting else self._channel.receive()
 
     def _answer(self, header: dict[str, Any], payload: wire.Payload) -> None:
         number, parts = header["id"], list[bytes]()
@@ -401,10 +393,7 @@ class Session:
     def _call(
         self, header: dict[str, Any], payload: wire.Payload, parts: list[bytes]
     ) -> dict[str, Any]:
-        inherited = header.get("inherited")
-        call = (
-            self._inherited[inherited] if inherited else read_call(header, payload, self._library)
-        )
+        call = read_call(header, payload, self._library)
         if header["target"] not in vars(self._module):
             return {"missing": header["target"]}
         try:
@@ -449,12 +438,3 @@ class _LateImports:
             self.told = True
             self._channel.send_encoded(wire.IMPORTING, [])
             self._channel.ring()
-
-
-def _each(header: dict[str, Any]) -> list[tuple[dict[str, Any], wire.Payload]]:
-    """Return the questions of a frame that asks several inherited ones, each as one by itself."""
-    asked = enumerate(header["inherited"], start=header["id"])
-    return [
-        (header | {"id": number, "target": target, "inherited": inherited}, wire.Payload(b""))
-        for number, (target, inherited) in asked
-    ]
