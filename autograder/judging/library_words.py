@@ -6,12 +6,41 @@ student.
 
 from __future__ import annotations
 
+import ast
 import difflib
 import re
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # it needs NumPy, which need not work where this is read
     from autograder.model.request import ExceptionReport
+
+    Words = str | Callable[[ExceptionReport, re.Match[str]], str]
+    Meaning = tuple[str, Words] | tuple[str, str, Words]
+
+# What is said of an exception is a table. A row is a pattern of its message, and the sentence for
+# it, with the pattern's groups in brackets; or a function that makes the sentence, or none. Before
+# the pattern may stand the type of the exception, where that counts.
+
+
+def said(table: Iterable[Meaning], exception: ExceptionReport) -> str:
+    """Return what the first row says that fits an exception and has something to say, or ""."""
+    for row in table:
+        kind, pattern, words = row if len(row) == 3 else (exception.type_name, *row)
+        found = re.search(pattern, exception.message) if kind == exception.type_name else None
+        if found and (told := _worded(words, exception, found)):
+            return told
+    return ""
+
+
+def _worded(words: Words, exception: ExceptionReport, found: re.Match[str]) -> str:
+    if not isinstance(words, str):
+        return words(exception, found)
+    # A list of shapes as NumPy writes it, without those of plain numbers.
+    groups = {
+        name: (text or "").replace("()", " ").split() for name, text in found.groupdict().items()
+    }
+    return words.format(**{name: " ".join(parts) for name, parts in groups.items()})
 
 
 # What a module or an array has in place of a name that it lacks.
@@ -77,20 +106,26 @@ _OWNERS = {
     "Tensor": "A tensor",
     "numpy.random._generator.Generator": "A random generator",
 }
-_NO_NAME = re.compile(r"module '([\w.]+)' has no attribute '(\w+)'")
-_NO_METHOD = re.compile(r"'([\w.]+)' object has no attribute '(\w+)'")
 
 
-def attribute_words(message: str) -> str:
-    """Return what a module or an array has in place of a name that it lacks, or ""."""
-    if found := _NO_NAME.search(message):
-        return _not_in_module(found[1], found[2])
-    found = _NO_METHOD.search(message)
-    if not found or found[1] not in _ARRAY_METHODS:
-        return ""
+def _not_in_module(_: ExceptionReport, found: re.Match[str]) -> str:
+    module, name = found[1], found[2]
+    twin = _TWINS.get(module, {}).get(name)
+    if twin:
+        return f"`{_shown(module)}` has no `{name}`; `{twin}` does that."
+    if module == "numpy" and name in _NOT_IN_NUMPY:
+        return f"NumPy has no `{name}`: it is put together from smaller functions."
+    known = _MODULES.get(module, [])
+    same = [each for each in known if each.lower() == name.lower()]
+    close = same or difflib.get_close_matches(name, known, n=1, cutoff=0.7)
+    capital = " Capital and small letters are different." if same else ""
+    return f"Did you mean `{_shown(module)}.{close[0]}`?{capital}" if close else ""
+
+
+def _not_in_array(_: ExceptionReport, found: re.Match[str]) -> str:
     kind, name = found[1], found[2]
     module = {"numpy.ndarray": "numpy", "Tensor": "torch"}.get(kind, "")
-    twin = _ARRAY_METHODS[kind].get(name, "")
+    twin = _ARRAY_METHODS.get(kind, {}).get(name, "")
     if twin:
         return f"{_OWNERS[kind]} has no `{name}`; `{twin}` does that."
     if name in _MODULES.get(module, ()):
@@ -107,19 +142,6 @@ def home_of(name: str, modules: tuple[str, ...]) -> str:
     return ""
 
 
-def _not_in_module(module: str, name: str) -> str:
-    twin = _TWINS.get(module, {}).get(name)
-    if twin:
-        return f"`{_shown(module)}` has no `{name}`; `{twin}` does that."
-    if module == "numpy" and name in _NOT_IN_NUMPY:
-        return f"NumPy has no `{name}`: it is put together from smaller functions."
-    known = _MODULES.get(module, [])
-    same = [each for each in known if each.lower() == name.lower()]
-    close = same or difflib.get_close_matches(name, known, n=1, cutoff=0.7)
-    capital = " Capital and small letters are different." if same else ""
-    return f"Did you mean `{_shown(module)}.{close[0]}`?{capital}" if close else ""
-
-
 def _shown(module: str) -> str:
     return _NICKNAMES.get(module, module)
 
@@ -131,18 +153,9 @@ def _shown(module: str) -> str:
 
 HANDED_OUT = "Keep the parameters as they were handed out: the check calls your code with those."
 _FUNCTION = r"(?P<function>[\w.<>]+)\(\) "
-_MANY = re.compile(_FUNCTION + r"takes .*positional argument")
-_FEW = re.compile(_FUNCTION + r"missing \d+ required (?:positional|keyword-only) arguments?: (.+)")
-_UNKNOWN = re.compile(
-    _FUNCTION + r"got an unexpected keyword argument '(\w+)'"
-    r"|'(\w+)' is an invalid keyword argument for (\w+)\(\)"
-)
-_TWICE = re.compile(_FUNCTION + r"got multiple values for argument '(\w+)'")
-_NAMES = re.compile(r"['\"](\w+)['\"]")
-# A call of what the library has, and the words for how it wants its arguments.
-_LAYER = re.compile(r"\bnn\.([A-Z]\w*)\(")
 # What PyTorch calls an argument, and what NumPy calls it.
 _IN_NUMPY = {"keepdim": "keepdims", "dim": "axis", "diagonal": "k"}
+# A call of what the library has, and the words for how it wants its arguments.
 _AXES = {
     "transpose": "In PyTorch, `transpose` exchanges two axes, so it takes two numbers. `permute` "
     "takes the new order of all axes.",
@@ -153,61 +166,13 @@ _UNNAMED = ("__init__", "__call__", "__new__", "forward", "<lambda>")
 _NUMPY_AXES = "`np.transpose` takes the new order of the axes as one tuple."
 
 
-def call_words(exception: ExceptionReport) -> str:
-    """Return what to say about a call that does not fit, "" when the exception is another."""
-    if exception.type_name != "TypeError":
-        return ""
-    matches = (pattern.search(exception.message) for pattern in (_MANY, _FEW, _UNKNOWN, _TWICE))
-    found = next((match for match in matches if match), None)
-    if found is None:
-        return ""
-    if not exception.line:
-        return HANDED_OUT
-    function = found["function"] or found[4]
-    if found.re is _FEW:
-        return _too_few(function, _NAMES.findall(found[2]), exception.code)
-    if found.re is _UNKNOWN:
-        return _unknown(function, found[2] or found[3], exception.code)
-    if found.re is _TWICE:
-        return _layer(exception.code) or (
-            f"The call gives `{found[2]}` by its name, and by its place too. Which one is meant?"
-        )
-    return _too_many(function, exception)
-
-
 def _is_own(function: str, code: str) -> bool:
     """Whether a line calls a function by its bare name, and not one of a module or an array."""
     return re.search(rf"(?<![\w.]){re.escape(function.split('.')[0])}\(", code) is not None
 
 
-def _too_few(function: str, names: list[str], code: str) -> str:
-    listed = " and ".join(filter(None, (", ".join(map(_code, names[:-1])), _code(names[-1]))))
-    if _is_own(function, code):
-        return f"This call of `{function}` leaves out {listed}. Its `def` names what it takes."
-    if names == ["dim"]:
-        return f"PyTorch has to be told the axis that `{function}` goes along: give `dim`."
-    if not _is_named(function, code):
-        return _fails_inside(function, code)
-    return f"`{function}` also needs {listed}, which this call leaves out."
-
-
-def _unknown(function: str, name: str, code: str) -> str:
-    if _is_own(function, code):
-        if function in ("sum", "max", "min", "abs"):
-            return f"This is Python's own `{function}`, which knows no axes. The arrays' own does."
-        return f"`{function}` has no parameter `{name}`: its `def` names those that it takes."
-    other = _IN_NUMPY.get(name)
-    if other and (function.startswith("_") or re.search(rf"\bnp\.{function}\(", code)):
-        return f"`{name}` is PyTorch's word: NumPy calls it `{other}`."
-    if name == "axis":
-        return (
-            "This function of PyTorch knows no `axis`: it calls it `dim`." if "nn." in code else ""
-        )
-    return ""
-
-
-def _too_many(function: str, exception: ExceptionReport) -> str:
-    code = exception.code
+def _too_many(exception: ExceptionReport, found: re.Match[str]) -> str:
+    function, code = found["function"], exception.code
     if function in _AXES:
         return _NUMPY_AXES if "np." in code else _AXES[function]
     if function.endswith(".forward"):
@@ -217,6 +182,40 @@ def _too_many(function: str, exception: ExceptionReport) -> str:
     if not _is_named(function, code):
         return _fails_inside(function, code)
     return f"This call gives `{function}` more values than it takes."
+
+
+def _too_few(exception: ExceptionReport, found: re.Match[str]) -> str:
+    function, code = found["function"], exception.code
+    names = re.findall(r"['\"](\w+)['\"]", found["names"])
+    quoted = [f"`{name}`" for name in names]
+    listed = " and ".join(filter(None, (", ".join(quoted[:-1]), quoted[-1])))
+    if _is_own(function, code):
+        return f"This call of `{function}` leaves out {listed}. Its `def` names what it takes."
+    if names == ["dim"]:
+        return f"PyTorch has to be told the axis that `{function}` goes along: give `dim`."
+    if not _is_named(function, code):
+        return _fails_inside(function, code)
+    return f"`{function}` also needs {listed}, which this call leaves out."
+
+
+def _unknown(exception: ExceptionReport, found: re.Match[str]) -> str:
+    function, name, code = found["function"], found["name"], exception.code
+    if _is_own(function, code):
+        if function in ("sum", "max", "min", "abs"):
+            return f"This is Python's own `{function}`, which knows no axes. The arrays' own does."
+        return f"`{function}` has no parameter `{name}`: its `def` names those that it takes."
+    other = _IN_NUMPY.get(name)
+    if other and (function.startswith("_") or re.search(rf"\bnp\.{function}\(", code)):
+        return f"`{name}` is PyTorch's word: NumPy calls it `{other}`."
+    if name == "axis" and "nn." in code:
+        return "This function of PyTorch knows no `axis`: it calls it `dim`."
+    return ""
+
+
+def _twice(exception: ExceptionReport, found: re.Match[str]) -> str:
+    return _layer_made(exception, found) or (
+        f"The call gives `{found[2]}` by its name, and by its place too. Which one is meant?"
+    )
 
 
 def _is_named(function: str, code: str) -> bool:
@@ -236,11 +235,6 @@ def _fails_inside(function: str, code: str) -> str:
     return f"`{outer}` fails inside itself: what it is given does not fit."
 
 
-def _layer(code: str) -> str:
-    found = _LAYER.search(code)
-    return layer_made(found[1]) if found else ""
-
-
 def layer_made(name: str) -> str:
     """Return the words for a layer of PyTorch that is made where its result is meant."""
     return (
@@ -249,12 +243,46 @@ def layer_made(name: str) -> str:
     )
 
 
-def _code(name: str) -> str:
-    return f"`{name}`"
+def _layer_made(exception: ExceptionReport, _: re.Match[str]) -> str:
+    made = re.search(r"\bnn\.([A-Z]\w*)\(", exception.code)
+    return layer_made(made[1]) if made else ""
+
+
+# Every call that does not fit; the functions say more of one in the student's own lines.
+OF_CALLS: tuple[Meaning, ...] = (
+    (
+        "TypeError",
+        r"[\w.<>]\(\) (?:takes .*positional argument|missing \d+ required|got an unexpected keyword"
+        r"|got multiple values)|is an invalid keyword argument for",
+        lambda exception, _: "" if exception.line else HANDED_OUT,
+    ),
+    ("TypeError", _FUNCTION + r"takes .*positional argument", _too_many),
+    (
+        "TypeError",
+        _FUNCTION + r"missing \d+ required (?:positional|keyword-only) arguments?: (?P<names>.+)",
+        _too_few,
+    ),
+    ("TypeError", _FUNCTION + r"got an unexpected keyword argument '(?P<name>\w+)'", _unknown),
+    (
+        "TypeError",
+        r"'(?P<name>\w+)' is an invalid keyword argument for (?P<function>\w+)\(\)",
+        _unknown,
+    ),
+    ("TypeError", _FUNCTION + r"got multiple values for argument '(\w+)'", _twice),
+)
+
+
+def _unpacked(exception: ExceptionReport, found: re.Match[str]) -> str:
+    more = "more" if found[1] == "too many" else "fewer"
+    if re.search(r"\.(?:shape|size\(\))\s*(?:#|$)", exception.code):
+        return (
+            f"A shape has one number for each axis. There are {more} axes than names on the left."
+        )
+    return f"There are {more} values on the right of `=` than the {found[2]} names on the left."
 
 
 # About axes: the shapes at the line are told after it.
-OF_AXES = (
+OF_AXES: tuple[Meaning, ...] = (
     (
         r"1D tensors expected",
         "`torch.dot` takes two single vectors, with one axis each. Here are matrices, several at "
@@ -311,9 +339,109 @@ OF_AXES = (
         "An axis of size {size} is counted from 0, so {index} lies beyond its end.",
     ),
     (r"only one dimension can be inferred", "Only one size can be left open with -1."),
+    (r"(too many|not enough) values to unpack \(expected (\d+)", _unpacked),
 )
+
+
+# What to say about how something is written or called, where the line tells more.
+
+# A choice of Python's own among values, and the method of an array that makes it.
+_METHODS = {"max": "max", "min": "min", "sorted": "sort"}
+_PLAIN_CHOICE = re.compile(rf"(?<![\w.])({'|'.join(_METHODS)})\(")
+# `if lengths:`, `while not mask:`, `x = mask or other`, `if mask == None:`
+_WHETHER = re.compile(
+    r"\b(?:(?:el)?if|while|not|and|or)\s+(?:not\s+)?(?P<name>[A-Za-z_][\w.]*)\s*"
+    r"(?::|\)|$|#|\b(?:and|or|else)\b)|(?P<compared>[A-Za-z_][\w.]*)\s*[!=]=\s*None\b"
+    r"|(?:=|\(|\breturn\b)\s*(?P<first>[A-Za-z_][\w.]*)\s+(?:and|or)\b"
+)
+_OPERATION = re.compile(r"([\w.]+)\s*([@*+/-])\s*([\w.]+)")
+_IN_MATH = ("sqrt", "exp", "log", "log2", "sin", "cos", "tanh", "floor", "ceil")
+_IN_MATH_CALL = re.compile(rf"(?:\bmath\.|(?<![\w.]))({'|'.join(_IN_MATH)})\(")
+_ATTRIBUTE = re.compile(r"\.([a-z_]\w*)\b(?!\s*\()")
+_READ = ("shape", "dtype", "ndim", "device", "data", "real", "grad", "weight", "bias", "functional")
+# Types that are not callable, and the attributes that have such a value.
+_UNCALLED = {
+    "tuple": ("shape",),
+    "torch.Size": ("shape",),
+    "int": ("size", "ndim"),
+    "numpy.ndarray": ("T", "mT"),
+    "Tensor": ("T", "mT", "H"),
+}
+
+
+def _no_bias(exception: ExceptionReport, _: re.Match[str]) -> str:
+    if not re.search(r"\.bias\b", exception.code):
+        return ""
+    return (
+        "A layer that is made with `bias=False` has None in place of its bias. What does calling "
+        "the layer do that this line does by hand?"
+    )
+
+
+def _truth(exception: ExceptionReport, _: re.Match[str]) -> str:
+    """Say what stands in the place of one True or False: an array, or a question about None."""
+    fact = "One True or False is needed there, and an array has one for each number."
+    plain = _PLAIN_CHOICE.search(exception.code)
+    if plain:
+        return (
+            f"Python's own `{plain[1]}` compares one number with another. An array has a method "
+            f"`{_METHODS[plain[1]]}` of its own, which goes along an axis."
+        )
+    asked = _WHETHER.search(exception.code)
+    if asked:
+        name = asked["name"] or asked["compared"] or asked["first"]
+        return f"{fact} Whether `{name}` was given at all is asked by `is None` or `is not None`."
+    return f"{fact} `where` chooses number by number."
+
+
+def _layer_as_array(exception: ExceptionReport, _: re.Match[str]) -> str:
+    """Say that a layer is called, where it is multiplied."""
+    kinds = re.search(r"for (\S+): '(\w+)' and '(\w+)'", exception.message)
+    products = [
+        found for found in _OPERATION.finditer(exception.code) if kinds and found[2] == kinds[1]
+    ]
+    if kinds and len(products) == 1:  # which of several, nobody knows
+        name = products[0][1 if kinds[2] == "Linear" else 3]
+        return f"`{name}` is a layer, and a layer is called: `{name}(...)`. The product is inside."
+    return "A linear layer stands there. A layer is called with its input, as a function is."
+
+
+def _plain_number(_: ExceptionReport, found: re.Match[str]) -> str:
+    instead = f" For a plain number there is `math.{found[1]}`." if found[1] in _IN_MATH else ""
+    return f"`torch.{found[1]}` takes a tensor, and a plain number stands there.{instead}"
+
+
+def _of_math(exception: ExceptionReport, _: re.Match[str]) -> str:
+    """Say that a function of the module `math` takes a plain number, and who takes an array."""
+    called = set(_IN_MATH_CALL.findall(exception.code))
+    if len(called) != 1:
+        return ""
+    name, of_torch = called.pop(), "ensor" in exception.message
+    home, what = ("torch", "a tensor") if of_torch else ("np", "an array")
+    return f"`{name}` of the module `math` takes one number; `{home}.{name}` takes {what}."
+
+
+def _without_brackets(exception: ExceptionReport, _: re.Match[str]) -> str:
+    """Say which method lacks its brackets."""
+    names = {name for name in _ATTRIBUTE.findall(exception.code) if name not in _READ}
+    if len(names) != 1:
+        return "A method is called by the round brackets after its name. Which name lacks them?"
+    return f"`{names.pop()}` is a method: it is called by round brackets after its name."
+
+
+def _not_callable(exception: ExceptionReport, found: re.Match[str]) -> str:
+    for name in _UNCALLED.get(found[1], ()):
+        if re.search(rf"\.{name}\s*\(", exception.code):
+            return f"`{name}` is no method: it is read without round brackets."
+    if found[1] in ("int", "float", "numpy.ndarray", "Tensor", "numpy.float64"):
+        what = "an array" if found[1] in ("numpy.ndarray", "Tensor") else "a number"
+        return f"Round brackets call a function, but {what} stands before them."
+    return ""
+
+
 # About how something is written or called.
-OF_WRITING = (
+OF_WRITING: tuple[Meaning, ...] = (
+    (r"NoneType", _no_bias),
     (
         r"Cannot interpret '.*' as a data type",
         "A shape is one tuple, in round brackets of its own. What stands after it is taken for the "
@@ -373,172 +501,92 @@ OF_WRITING = (
         "A None stands there. Is it from a function without a `return`, or from one that gives "
         "nothing back?",
     ),
+    (r"truth value of an array|Boolean value of Tensor", _truth),
+    (r"unsupported operand.*'Linear'|must be Tensor, not Linear|'Linear' object", _layer_as_array),
+    (r"(\w+)\(\): argument 'input' .*must be Tensor, not (?:int|float)", _plain_number),
+    (
+        r"only (?:0-dimensional|length-1|size-1) arrays can be converted"
+        r"|only one element tensors can be converted|elements cannot be converted to Scalar",
+        _of_math,
+    ),
+    (
+        r"'(?:builtin_function_or_method|method|function)' object"
+        r"|non-iterable (?:builtin_)?(?:function|method)",
+        _without_brackets,
+    ),
+    (r"'([\w.]+)' object is not callable", _not_callable),
+    (r"must be int, not Tensor|but got Tensor", _layer_made),
+    (r"module '([\w.]+)' has no attribute '(\w+)'", _not_in_module),
+    (r"'([\w.]+)' object has no attribute '(\w+)'", _not_in_array),
 )
-# A choice of Python's own among values, and the method of an array that makes it.
-_METHODS = {"max": "max", "min": "min", "sorted": "sort"}
-_PLAIN_CHOICE = re.compile(rf"(?<![\w.])({'|'.join(_METHODS)})\(")
-_TRUTH = re.compile(r"truth value of an array|Boolean value of Tensor")
-# `if lengths:`, `while not mask:`, `x = mask or other`, `if mask == None:`
-_WHETHER = re.compile(
-    r"\b(?:(?:el)?if|while|not|and|or)\s+(?:not\s+)?(?P<name>[A-Za-z_][\w.]*)\s*"
-    r"(?::|\)|$|#|\b(?:and|or|else)\b)|(?P<compared>[A-Za-z_][\w.]*)\s*[!=]=\s*None\b"
-    r"|(?:=|\(|\breturn\b)\s*(?P<first>[A-Za-z_][\w.]*)\s+(?:and|or)\b"
-)
-_OPERAND = re.compile(r"unsupported operand.*'Linear'|must be Tensor, not Linear|'Linear' object")
-_OPERATION = re.compile(r"([\w.]+)\s*([@*+/-])\s*([\w.]+)")
-_NUMBER = re.compile(r"(\w+)\(\): argument 'input' .*must be Tensor, not (?:int|float)")
-_IN_MATH = ("sqrt", "exp", "log", "log2", "sin", "cos", "tanh", "floor", "ceil")
-_ONE_NUMBER = re.compile(
-    r"only (?:0-dimensional|length-1|size-1) arrays can be converted"
-    r"|only one element tensors can be converted|elements cannot be converted to Scalar"
-)
-_IN_MATH_CALL = re.compile(rf"(?:\bmath\.|(?<![\w.]))({'|'.join(_IN_MATH)})\(")
-_UNPACKED = re.compile(r"(too many|not enough) values to unpack \(expected (\d+)")
-_BARE = re.compile(
-    r"'(?:builtin_function_or_method|method|function)' object"
-    r"|non-iterable (?:builtin_)?(?:function|method)"
-)
-_ATTRIBUTE = re.compile(r"\.([a-z_]\w*)\b(?!\s*\()")
-_READ = ("shape", "dtype", "ndim", "device", "data", "real", "grad", "weight", "bias", "functional")
-# Types that are not callable, and the attributes that have such a value.
-_UNCALLED = {
-    "tuple": ("shape",),
-    "torch.Size": ("shape",),
-    "int": ("size", "ndim"),
-    "numpy.ndarray": ("T", "mT"),
-    "Tensor": ("T", "mT", "H"),
-}
-_CALLED = re.compile(r"'([\w.]+)' object is not callable")
 
 
-def of_axes(exception: ExceptionReport) -> str:
-    """Return the sentence for a message about axes, "" when the message is another."""
-    return _from(OF_AXES, exception.message) or _unpacked(exception)
+# An axis that a sum, a mean or a maximum has lost, where two shapes then do not line up.
+
+_REDUCING = ("sum", "max", "amax", "min", "amin", "mean", "std", "logsumexp")
+_WORDS = {"max": "maximum", "amax": "maximum", "min": "minimum", "amin": "minimum"}
+_WORDS |= {"std": "standard deviation", "logsumexp": "logarithm of a sum"}
+_LIBRARIES = ("np", "numpy", "torch")
+_LOOK = "How can it keep that axis, with size 1?"
 
 
-def of_writing(exception: ExceptionReport) -> str:
-    """Return the sentence for a message about how something is written, or ""."""
-    return (
-        _no_bias(exception)
-        or _from(OF_WRITING, exception.message)
-        or _truth(exception)
-        or _layer_as_array(exception)
-        or _plain_number(exception)
-        or _of_math(exception)
-        or _without_brackets(exception)
-        or _not_callable(exception)
-        or _made_from_tensor(exception)
-        or attribute_words(exception.message)
-    )
+def lost_axis_words(code: str, shapes: Mapping[str, tuple[int, ...]]) -> str:
+    """Return what to say where a line combines an array with one that has lost an axis, or "".
 
-
-def _from(table: tuple[tuple[str, str], ...], message: str) -> str:
-    for pattern, sentence in table:
-        found = re.search(pattern, message)
-        if found:
-            return sentence.format(**found.groupdict())
+    `shapes` are those of the arrays at the line, by name.
+    """
+    for operation in _operations(code):
+        for whole, part in ((operation.left, operation.right), (operation.right, operation.left)):
+            reduction = _reduction(part)
+            if reduction:
+                return f"The {reduction} in this line has lost the axis it goes over. {_LOOK}"
+            axis = _missing(whole, part, shapes)
+            if axis:
+                return f"`{ast.unparse(part)}` has lost {axis} of `{ast.unparse(whole)}`. {_LOOK}"
     return ""
 
 
-def _unpacked(exception: ExceptionReport) -> str:
-    found = _UNPACKED.search(exception.message)
-    if not found:
+def _operations(code: str) -> list[ast.BinOp]:
+    try:
+        tree = ast.parse(code.strip())
+    except (SyntaxError, ValueError):  # the line may be a part of a longer one
+        return []
+    found = (node for node in ast.walk(tree) if isinstance(node, ast.BinOp))
+    return [node for node in found if isinstance(node.op, ast.Sub | ast.Div | ast.Mult | ast.Add)]
+
+
+def _reduction(node: ast.expr) -> str:
+    """Name a reduction over one axis that does not keep it, such as `x.sum(-1)`, or return ""."""
+    if isinstance(node, ast.Attribute) and node.attr == "values":  # as after a maximum in PyTorch
+        node = node.value
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return ""
-    more = "more" if found[1] == "too many" else "fewer"
-    if re.search(r"\.(?:shape|size\(\))\s*(?:#|$)", exception.code):
-        return (
-            f"A shape has one number for each axis. There are {more} axes than names on the left."
-        )
-    return f"There are {more} values on the right of `=` than the {found[2]} names on the left."
-
-
-def _truth(exception: ExceptionReport) -> str:
-    """Say what stands in the place of one True or False: an array, or a question about None."""
-    if not _TRUTH.search(exception.message):
+    name, keywords = node.func.attr, {each.arg for each in node.keywords}
+    of_library = isinstance(node.func.value, ast.Name) and node.func.value.id in _LIBRARIES
+    named = [each.value for each in node.keywords if each.arg in ("axis", "dim")]
+    axes = [*node.args[of_library:], *named]
+    # A name might be another array, of which the larger numbers are taken.
+    if name not in _REDUCING or len(axes) != 1 or not _is_number(axes[0]):
         return ""
-    fact = "One True or False is needed there, and an array has one for each number."
-    plain = _PLAIN_CHOICE.search(exception.code)
-    if plain:
-        return (
-            f"Python's own `{plain[1]}` compares one number with another. An array has a method "
-            f"`{_METHODS[plain[1]]}` of its own, which goes along an axis."
-        )
-    asked = _WHETHER.search(exception.code)
-    if asked:
-        name = asked["name"] or asked["compared"] or asked["first"]
-        return f"{fact} Whether `{name}` was given at all is asked by `is None` or `is not None`."
-    return f"{fact} `where` chooses number by number."
-
-
-def _layer_as_array(exception: ExceptionReport) -> str:
-    """Say that a layer is called, where it is multiplied."""
-    if not _OPERAND.search(exception.message):
+    if keywords & {"keepdims", "keepdim", None}:
         return ""
-    kinds = re.search(r"for (\S+): '(\w+)' and '(\w+)'", exception.message)
-    products = [
-        found for found in _OPERATION.finditer(exception.code) if kinds and found[2] == kinds[1]
-    ]
-    if kinds and len(products) == 1:  # which of several, nobody knows
-        name = products[0][1 if kinds[2] == "Linear" else 3]
-        return f"`{name}` is a layer, and a layer is called: `{name}(...)`. The product is inside."
-    return "A linear layer stands there. A layer is called with its input, as a function is."
+    return _WORDS.get(name, name)
 
 
-def _no_bias(exception: ExceptionReport) -> str:
-    """Say what the bias of a layer is that was made without one."""
-    if "NoneType" not in exception.message or not re.search(r"\.bias\b", exception.code):
+def _is_number(node: ast.expr) -> bool:
+    return isinstance(node.operand if isinstance(node, ast.UnaryOp) else node, ast.Constant)
+
+
+def _missing(whole: ast.expr, part: ast.expr, shapes: Mapping[str, tuple[int, ...]]) -> str:
+    """Name the one axis of an array that is missing in another one, or return ""."""
+    if not isinstance(whole, ast.Name) or not isinstance(part, ast.Name):
         return ""
-    return (
-        "A layer that is made with `bias=False` has None in place of its bias. What does calling "
-        "the layer do that this line does by hand?"
-    )
-
-
-def _plain_number(exception: ExceptionReport) -> str:
-    found = _NUMBER.search(exception.message)
-    if not found:
+    large, small = shapes.get(whole.id), shapes.get(part.id)
+    if large is None or small is None or len(small) != len(large) - 1:
         return ""
-    instead = f" For a plain number there is `math.{found[1]}`." if found[1] in _IN_MATH else ""
-    return f"`torch.{found[1]}` takes a tensor, and a plain number stands there.{instead}"
-
-
-def _of_math(exception: ExceptionReport) -> str:
-    """Say that a function of the module `math` takes a plain number, and who takes an array."""
-    if not _ONE_NUMBER.search(exception.message):
+    cut = [n for n in range(len(large)) if (*large[:n], *large[n + 1 :]) == tuple(small)]
+    if not cut:
         return ""
-    called = set(_IN_MATH_CALL.findall(exception.code))
-    if len(called) != 1:
-        return ""
-    name, of_torch = called.pop(), "ensor" in exception.message
-    home, what = ("torch", "a tensor") if of_torch else ("np", "an array")
-    return f"`{name}` of the module `math` takes one number; `{home}.{name}` takes {what}."
-
-
-def _without_brackets(exception: ExceptionReport) -> str:
-    """Say which method lacks its brackets."""
-    if not _BARE.search(exception.message):
-        return ""
-    names = {name for name in _ATTRIBUTE.findall(exception.code) if name not in _READ}
-    if len(names) != 1:
-        return "A method is called by the round brackets after its name. Which name lacks them?"
-    return f"`{names.pop()}` is a method: it is called by round brackets after its name."
-
-
-def _not_callable(exception: ExceptionReport) -> str:
-    found = _CALLED.search(exception.message)
-    if not found:
-        return ""
-    for name in _UNCALLED.get(found[1], ()):
-        if re.search(rf"\.{name}\s*\(", exception.code):
-            return f"`{name}` is no method: it is read without round brackets."
-    if found[1] in ("int", "float", "numpy.ndarray", "Tensor", "numpy.float64"):
-        what = "an array" if found[1] in ("numpy.ndarray", "Tensor") else "a number"
-        return f"Round brackets call a function, but {what} stands before them."
-    return ""
-
-
-def _made_from_tensor(exception: ExceptionReport) -> str:
-    """Say that a layer was made from a tensor, where it should be called with it."""
-    made = re.search(r"\bnn\.([A-Z]\w*)\(", exception.code)
-    inside = re.search(r"must be int, not Tensor|but got Tensor", exception.message)
-    return layer_made(made[1]) if made and inside else ""
+    last = len(large) - 1
+    # Of equal axes, it is not to be seen which one is missing.
+    return "an axis" if len(cut) > 1 else "the last axis" if cut == [last] else f"axis {cut[0]}"

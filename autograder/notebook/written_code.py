@@ -19,9 +19,8 @@ from types import FunctionType, ModuleType, TracebackType
 from typing import Any
 
 from autograder.errors import KitError
-from autograder.judging.explanation import IMPORTS
+from autograder.judging.explanation import IMPORTS, not_python
 from autograder.judging.inprocess import report
-from autograder.judging.unreadable_code import not_python
 from autograder.model.exercise import Exercise
 from autograder.model.request import ExceptionReport
 from autograder.model.sanitize import LONGEST_NAME, clean_line

@@ -11,7 +11,7 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from autograder.judging.syntax_words import keyword_meant
+from autograder.judging.explanation import keyword_meant
 from autograder.model.exercise import Exercise
 from autograder.model.sanitize import clean_line
 from autograder.model.signature import Definition

@@ -9,9 +9,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from autograder.judging.explanation import IMPORTS
+from autograder.judging.explanation import IMPORTS, keyword_meant
 from autograder.judging.library_words import home_of
-from autograder.judging.syntax_words import keyword_meant
 from autograder.model.signature import Definition, signature_in
 from autograder.model.verdict import Outcome
 from autograder.submission.cells import DefinitionNode

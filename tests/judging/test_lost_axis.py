@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autograder.judging.explanation import meaning
-from autograder.judging.lost_axis import lost_axis_words
+from autograder.judging.library_words import lost_axis_words
 from autograder.model.request import ExceptionReport
 
 SHAPES = {"e": (2, 3, 5, 5), "total": (2, 3, 5), "x": (2, 4, 6), "mean": (4, 6)}

@@ -36,10 +36,10 @@ from autograder.judging.compare import arrays_of, asked_precision
 from autograder.judging.diagnosis import failure
 from autograder.judging.examples import Example, done_by, read_examples
 from autograder.judging.expectation import Agrees, may_be_slow
+from autograder.judging.explanation import not_python
 from autograder.judging.inprocess import InProcess, report
 from autograder.judging.layer_blame import LayerBlame
 from autograder.judging.time_limit import StillRunning, Watchdog
-from autograder.judging.unreadable_code import not_python
 from autograder.judging.value_words import shape_words
 from autograder.learning.runner import results
 from autograder.learning.runner.results import Drawn, GivenInput, Parameters
