@@ -10,14 +10,8 @@ from autograder.model.symbols import not_written
 from autograder.model.verdict import Outcome
 from autograder.submission.cells import DefinitionNode, lines_of, parsed
 from autograder.submission.missing_step import is_stub, raises_not_implemented
-from autograder.submission.slip import (
-    Slip,
-    WrittenStep,
-    capitalized,
-    names_bound_in,
-    nodes_in,
-    quoted,
-)
+from autograder.submission.slip import Slip, WrittenStep, capitalized, quoted
+from autograder.submission.syntax_tree import names_bound_in, nodes_in
 
 _WRONG = (Outcome.WRONG_VALUES, Outcome.WRONG_SHAPE, Outcome.WRONG_TYPE)
 _NOTHING = r"returns None"

@@ -14,18 +14,14 @@ from autograder.judging.library_words import home_of
 from autograder.model.signature import Definition, signature_in
 from autograder.model.verdict import Outcome
 from autograder.submission.cells import DefinitionNode
-from autograder.submission.slip import (
+from autograder.submission.slip import Slip, WrittenStep, capitalized, line_words, quoted
+from autograder.submission.syntax_tree import (
     MOST_NODES,
-    Slip,
-    WrittenStep,
-    capitalized,
-    line_words,
     methods_of,
     names_bound_in,
     names_of_statements,
     nodes_in,
     parameters_of,
-    quoted,
 )
 
 # The names that a submission's code makes known outside its functions, and inside them.

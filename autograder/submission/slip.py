@@ -8,78 +8,15 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from weakref import WeakKeyDictionary
 
 from autograder.model.sanitize import LONGEST_NAME, clean_line
 from autograder.model.signature import Definition
 from autograder.model.verdict import CheckVerdict, Finding, Outcome, StepVerdict
 from autograder.submission.cells import DefinitionNode
-
-# The nodes of a syntax tree, in the order of `ast.walk`, without its detours.
-#
-# The texts of a class are read from end to end, and most of a tree are leaves: Python's own walk
-# asks every node for its fields by their names. The trees are a parser's own, which sets all
-# fields.
-
-# A field in Python's own grammar of its trees, such as `expr* args`, and what holds no nodes.
-_FIELD = re.compile(r"(\w+)[*?]? (\w+)")
-_PLAIN = ("identifier", "string", "int", "constant")
-
-
-def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
-    """Return the fields of a kind of node that may hold nodes, in their order."""
-    plain = {name for what, name in _FIELD.findall(kind.__doc__ or "") if what in _PLAIN}
-    return tuple(name for name in kind._fields if name not in plain)
-
-
-_KINDS = [each for each in vars(ast).values() if isinstance(each, type)]
-FIELDS = {kind: _fields(kind) for kind in _KINDS if issubclass(kind, ast.AST)}
-
-
-def nodes_in(node: ast.AST, most: int | None = None) -> list[ast.AST]:
-    """Return a node and all within it, those further out first; of a large tree the first `most`.
-
-    Without recursion: a tree can be deeper than Python's own stack.
-    """
-    found = [node]
-    enough = sys.maxsize if most is None else most
-    for each in found:  # it grows meanwhile
-        if len(found) >= enough:
-            return found[:enough]
-        for field in FIELDS[each.__class__]:
-            value = getattr(each, field)
-            if value.__class__ is list:
-                found += filter(None, value)  # a dictionary's keys may be None
-            elif value is not None:
-                found.append(value)
-    return found
-
-
-def children_of(node: ast.AST) -> list[ast.AST]:
-    """Return the nodes directly within one, in order."""
-    found: list[ast.AST] = []
-    for field in FIELDS[node.__class__]:
-        value = getattr(node, field)
-        if value.__class__ is list:
-            found += filter(None, value)
-        elif value is not None:
-            found.append(value)
-    return found
-
-
-MOST_NODES = 20_000  # of one step that are looked at
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_SCOPES = frozenset((*_DEFINITIONS, ast.Lambda))
-_IMPORTS = (ast.Import, ast.ImportFrom)
-_NAMED = (*_DEFINITIONS, ast.ExceptHandler)
-_BINDING = frozenset((ast.Name, ast.arg, *_IMPORTS, *_NAMED))
-# What only marks another node: whether its value is read or set, and which operator it is.
-_SIGNS = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
-_MARKS = frozenset(kind for kind in FIELDS if issubclass(kind, _SIGNS))
+from autograder.submission.syntax_tree import methods_of, own_nodes
 
 
 @dataclass(frozen=True)
@@ -163,61 +100,6 @@ def quoted(name: str) -> str:
     return f"`{clean_line(name, LONGEST_NAME)}`"
 
 
-def methods_of(node: ast.ClassDef) -> dict[str, Definition]:
-    """Return the methods of a class, by name."""
-    return {item.name: item for item in node.body if isinstance(item, Definition)}
-
-
-def parameters_of(node: Definition) -> list[str]:
-    """Return the names of a function's parameters, in order."""
-    arguments = node.args
-    plain = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    return [each.arg for each in plain]
-
-
-def own_nodes(node: ast.AST) -> tuple[ast.AST, ...]:
-    """Return what belongs to a function itself, in order: nothing inside functions within it.
-
-    Marks are left out. Without recursion: a tree can be deeper than Python's own stack.
-    """
-    found: list[ast.AST] = []
-    waiting = children_of(node)[::-1]
-    for _ in range(MOST_NODES):
-        if not waiting:
-            break
-        child = waiting.pop()
-        kind = child.__class__
-        if kind in _MARKS:
-            continue
-        found.append(child)
-        if kind not in _SCOPES:
-            waiting += reversed(children_of(child))
-    return tuple(found)
-
-
-def names_bound_in(node: ast.AST) -> set[str]:
-    """Return the names that a function sets or takes, anywhere in it."""
-    return names_bound_by(nodes_in(node))
-
-
-def names_bound_by(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return the names that these nodes, each by itself, set or take."""
-    bound = set()
-    for child in nodes:
-        if type(child) not in _BINDING:  # as most are
-            continue
-        if isinstance(child, ast.Name):
-            if not isinstance(child.ctx, ast.Load):
-                bound.add(child.id)
-        elif isinstance(child, ast.arg):
-            bound.add(child.arg)
-        elif isinstance(child, _IMPORTS):
-            bound |= {(each.asname or each.name).split(".")[0] for each in child.names}
-        elif isinstance(child, _NAMED):
-            bound.add(child.name or "")
-    return bound
-
-
 def explained(
     checks: Iterable[CheckVerdict], slips: Sequence[Slip], wrong: Collection[str] = ()
 ) -> tuple[CheckVerdict, ...]:
@@ -256,83 +138,3 @@ def _explained(check: CheckVerdict, slips: Sequence[Slip], wrong: Collection[str
         details = finding.details if slip.becomes else (*finding.details, bare)
         told = Finding(outcome, slip.fact, finding.right, slip.look, details=details)
     return CheckVerdict.of(check.name, check.title, told)
-
-
-# What each statement at the left margin of a text does with names: read once, asked for twice.
-#
-# From that, it is told whether a step may call another, and which names a hand-in makes known.
-
-_STATEMENT_NAMES_IMPORTS, _PARTS = (ast.Import, ast.ImportFrom), (ast.Attribute, ast.Subscript)
-# The kinds of nodes that tell more than a name: most are of none of them.
-_TELLING = frozenset((ast.Global, ast.Call, *_STATEMENT_NAMES_IMPORTS, *_PARTS))
-
-
-@dataclass(frozen=True)
-class StatementNames:
-    """The names in one statement: those that it sets or takes, and those that it mentions.
-
-    shared: what it declares `global`. stored: what changed attributes and items begin with, and
-    these attributes. touched: what calls of methods, and what changed attributes and items begin
-    with. Of a statement with too many nodes, nothing is told: it is not `whole`.
-    """
-
-    bound: frozenset[str] = frozenset()
-    mentioned: frozenset[str] = frozenset()
-    shared: frozenset[str] = frozenset()
-    stored: frozenset[str] = frozenset()
-    touched: frozenset[str] = frozenset()
-    whole: bool = True
-
-
-_NOT_WHOLE = StatementNames(whole=False)
-_READ: WeakKeyDictionary[ast.Module, tuple[StatementNames, ...]] = WeakKeyDictionary()
-
-
-def names_of_statements(tree: ast.Module) -> tuple[StatementNames, ...]:
-    """Return the names in each statement of a tree, in order; they are kept as long as it is."""
-    if tree not in _READ:
-        _READ[tree] = tuple(map(_names_in, tree.body))
-    return _READ[tree]
-
-
-def _names_in(node: ast.stmt) -> StatementNames:
-    inside = nodes_in(node, MOST_NODES)
-    if len(inside) == MOST_NODES:
-        return _NOT_WHOLE
-    bound = frozenset(names_bound_by(inside))
-    mentioned = {each.id for each in inside if isinstance(each, ast.Name)}
-    shared, stored, touched = set[str](), set[str](), set[str]()
-    for each in inside:
-        if each.__class__ not in _TELLING:
-            continue
-        if isinstance(each, ast.Call) and isinstance(each.func, _PARTS):
-            touched.add(_root(each.func))
-        elif isinstance(each, ast.Attribute):
-            mentioned.add(each.attr)
-            if not isinstance(each.ctx, ast.Load):
-                stored.update((_root(each), each.attr))
-                touched.add(_root(each))
-        elif isinstance(each, ast.Subscript):
-            if not isinstance(each.ctx, ast.Load):
-                stored.add(_root(each))
-                touched.add(_root(each))
-        elif isinstance(each, ast.Global):
-            shared.update(each.names)
-        elif isinstance(each, _STATEMENT_NAMES_IMPORTS):
-            mentioned.update(alias.name for alias in each.names)
-    return StatementNames(
-        bound,
-        frozenset(mentioned),
-        frozenset(shared),
-        frozenset(stored),
-        frozenset(touched),
-    )
-
-
-def _root(node: ast.AST) -> str:
-    """Return the name that an expression such as `table.entries[0]` begins with, or ""."""
-    for _ in range(MOST_NODES):
-        if not isinstance(node, _PARTS):
-            break
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""

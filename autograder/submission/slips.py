@@ -18,16 +18,8 @@ from autograder.submission.missing_import import absent_modules
 from autograder.submission.missing_step import misplaced, repeated
 from autograder.submission.name_slips import CodeNames, name_slips
 from autograder.submission.reading import Submission
-from autograder.submission.slip import (
-    Slip,
-    WrittenStep,
-    capitalized,
-    line_words,
-    methods_of,
-    names_bound_in,
-    parameters_of,
-    quoted,
-)
+from autograder.submission.slip import Slip, WrittenStep, capitalized, line_words, quoted
+from autograder.submission.syntax_tree import methods_of, names_bound_in, parameters_of
 
 # Slips in the writing of a class: methods misspelt, misplaced, decorated or without `self`.
 
