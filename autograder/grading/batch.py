@@ -46,8 +46,8 @@ from autograder.sandbox.zygote_process import is_memory_error
 from autograder.submission.cells import DefinitionNode, parsed
 from autograder.submission.reading import Submission
 from autograder.submission.salvage import Loaded
-from autograder.submission.slip import explained_step
-from autograder.submission.slips import slips_in, step_by_parameter_name
+from autograder.submission.slip import explained_step, step_by_parameter_name
+from autograder.submission.slips import slips_in
 
 # Remarks on what a submission calls: worth a word, never worth a point.
 #

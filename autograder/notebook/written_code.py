@@ -36,8 +36,14 @@ from autograder.submission.cells import (
 )
 from autograder.submission.missing_import import modules_used, packages_of, remark_on_absent
 from autograder.submission.reading import Submission, read_submission
-from autograder.submission.slip import Slip, capitalized, explained_step, names_bound_in
-from autograder.submission.slips import slips_in, step_by_parameter_name
+from autograder.submission.slip import (
+    Slip,
+    capitalized,
+    explained_step,
+    step_by_parameter_name,
+)
+from autograder.submission.slips import slips_in
+from autograder.submission.syntax_tree import names_bound_in
 
 # Names that the notebook's own cells have set, and that a learner's cell took for a value.
 #

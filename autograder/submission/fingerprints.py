@@ -19,7 +19,7 @@ from functools import cache
 from itertools import combinations, islice
 
 from autograder.submission.cells import parsed, top_level
-from autograder.submission.slip import FIELDS
+from autograder.submission.syntax_tree import FIELDS
 
 GRAM = 8  # tokens in a fingerprint: less than a line
 WINDOW = 3

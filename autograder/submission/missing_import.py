@@ -11,7 +11,6 @@ import ast
 import re
 import symtable
 import sys
-import unicodedata
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import ModuleType
@@ -21,19 +20,18 @@ from autograder.model.exercise import Exercise
 from autograder.model.sanitize import LONGEST_NAME, clean_line
 from autograder.submission.cells import UNREADABLE, DefinitionNode, lines_of, parsed, top_level
 from autograder.submission.code import CallRoots
+from autograder.submission.syntax_tree import (
+    imported_by,
+    name_of,
+    names_bound_by,
+    names_of_statements,
+    names_used_in,
+)
 
 # Names that code uses as global ones, and that none of its cells sets.
 #
-# Python's own table of symbols tells that. It takes half of a millisecond, so it is asked only
-# where a look at the text leaves something open: nearly every hand-in begins with its imports.
-
-_MOST_LINES = 100  # at the top of a cell that are looked at
-# No part of a pattern is tried twice: a line may be as long as a text.
-_END = r"[ \t]*+(?:#[^\r\n]*+)?+(?:\n|\Z)"
-_NOTHING = re.compile(r"(?:[ \t]*+(?:#[^\r\n]*+)?+\n)*+")
-_IMPORT = re.compile(rf"(?:from[ \t]++[\w.]++[ \t]++)?+import[ \t]++([\w., \t]++){_END}", re.ASCII)
-_DOCSTRING = re.compile(rf'"""[^"\\]*+"""{_END}')
-_FOREIGN = re.compile(r"[^\0-\x7f]")
+# Python's own table of symbols tells that. It is asked only where the imports of a cell leave
+# something open: nearly every hand-in begins with them.
 
 
 def unset_names(cells: Sequence[str], names: frozenset[str]) -> set[str]:
@@ -41,8 +39,8 @@ def unset_names(cells: Sequence[str], names: frozenset[str]) -> set[str]:
 
     A cell that Python cannot read uses and sets nothing.
     """
-    looks = [(cell, *_look(cell, names)) for cell in cells]
-    # Be it Python or not, a cell needs no other one for what its own imports set.
+    looks = [(cell, *_look(tree, names)) for cell in cells if (tree := parsed(cell))]
+    # Be it readable or not, a cell needs no other one for what its own imports set.
     left = {name for _, its_set, its_used in looks for name in its_used - its_set}
     used = set[str]()
     # First those whose imports may set what the other cells use: that leaves little to ask.
@@ -54,13 +52,19 @@ def unset_names(cells: Sequence[str], names: frozenset[str]) -> set[str]:
     return used & left
 
 
-def _look(cell: str, names: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
-    """Return which of `names` the imports at the top of a cell set, and which stand below them.
+def _look(tree: ast.Module, names: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """Return which of `names` the imports of a cell set, and which it may use or set elsewhere.
 
-    If Python can read the cell, it sets the former. It uses and sets none but these.
+    If Python can make a table of its symbols, it sets the former. Classes rename what begins
+    with _, so that code can use such a name without writing it.
     """
-    imported, end = _top(cell)
-    return names & imported, _written(cell[end:], names)
+    imported, written = set[str](), {name for name in names if name.startswith("_")}
+    for node, its in zip(tree.body, names_of_statements(tree), strict=True):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            imported |= its.bound
+        else:
+            written |= its.mentioned | its.bound if its.whole else names
+    return names & imported, names & written
 
 
 def _used_and_set(cell: str, names: set[str]) -> tuple[set[str], set[str]]:
@@ -91,54 +95,6 @@ def _tables(cell: str) -> Iterator[symtable.SymbolTable]:
         table = waiting.pop()
         yield table
         waiting += table.get_children()
-
-
-def _written(text: str, names: frozenset[str]) -> frozenset[str]:
-    """Return the names that stand in a text as words, be it in a comment."""
-    if not text.isascii() and any(map(_is_read_as_ascii, set(_FOREIGN.findall(text)))):
-        return names
-    return frozenset(name for name in names if _is_hidden(name) or _stands_in(name, text))
-
-
-def _is_read_as_ascii(sign: str) -> bool:
-    """Whether Python reads a sign of another script, in a name, as plain letters."""
-    return f"_{sign}".isidentifier() and unicodedata.normalize("NFKC", sign).isascii()
-
-
-def _is_hidden(name: str) -> bool:
-    """Whether code can use a name that does not stand in it: classes rename what begins with _."""
-    return name.startswith("_") or not name.isascii()
-
-
-def _stands_in(name: str, text: str) -> bool:
-    return name in text and _word(name).search(text) is not None
-
-
-@lru_cache(maxsize=64)  # names of an exercise
-def _word(name: str) -> re.Pattern[str]:
-    # It begins with the letters themselves: those are found quickly.
-    return re.compile(rf"{re.escape(name)}(?!\w)(?<!\w{re.escape(name)})")
-
-
-def _top(cell: str) -> tuple[frozenset[str], int]:
-    """Return the names that the imports at the top of a cell set, and where the rest begins."""
-    found: list[str] = []
-    place = 0
-    for _ in range(_MOST_LINES):
-        if nothing := _NOTHING.match(cell, place):
-            place = nothing.end()
-        if line := _IMPORT.match(cell, place):
-            found += map(_set_by, line[1].split(","))
-        elif not (line := _DOCSTRING.match(cell, place)):
-            break
-        place = line.end()
-    return frozenset(found), place
-
-
-def _set_by(imported: str) -> str:
-    """Return the name that a part of an import sets: `np` for `numpy as np`, `a` for `a.b`."""
-    words = imported.split()
-    return words[-1] if "as" in words else imported.split(".")[0].strip()
 
 
 # Which parts of a cell count when it cannot be run to its end.
@@ -184,7 +140,7 @@ def definitions_of(cell: str) -> str:
     tree = parsed(cell)
     if tree is None:
         return ""
-    modules = {name for node in tree.body for name in _bound(node)}
+    modules = {name for name, _ in imported_by(tree.body)}
     lines = cell.split("\n")
     kept = [""] * len(lines)
     for node in tree.body:
@@ -192,13 +148,6 @@ def definitions_of(cell: str) -> str:
             first, last = lines_of(node)
             kept[first - 1 : last] = lines[first - 1 : last]
     return "\n".join(kept)
-
-
-def _bound(node: ast.stmt) -> list[str]:
-    """Return the names that an import binds."""
-    if not isinstance(node, ast.Import | ast.ImportFrom):
-        return []
-    return [(name.asname or name.name).split(".")[0] for name in node.names]
 
 
 def _defines(node: ast.stmt, modules: set[str]) -> bool:
@@ -217,9 +166,9 @@ def _defines(node: ast.stmt, modules: set[str]) -> bool:
 
 def given_imports(cells: Iterable[str], before: Iterable[str], solution: str) -> tuple[str, ...]:
     """Return the imports of a solution that `cells` use and the cells `before` lack."""
-    used = {name for name, load in _names(cells) if load}
-    bound = {name for name, load in _names(before) if not load}
-    return imports_of(used - bound, solution)
+    read = (each for each in _nodes(cells) if isinstance(each, ast.Name))
+    used = {each.id for each in read if isinstance(each.ctx, ast.Load)}
+    return imports_of(used.difference(*map(bound_names, before)), solution)
 
 
 def imports_of(names: Container[str], text: str) -> tuple[str, ...]:
@@ -227,12 +176,10 @@ def imports_of(names: Container[str], text: str) -> tuple[str, ...]:
     offered = parsed(text)
     found = []
     for node in offered.body if offered else ():
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            kept = [
-                each for each in node.names if (each.asname or each.name).split(".")[0] in names
-            ]
-            if kept:
-                found.append(ast.unparse(_importing(node, kept)))
+        if isinstance(node, ast.Import | ast.ImportFrom) and (
+            kept := [each for each in node.names if name_of(each) in names]
+        ):
+            found.append(ast.unparse(_importing(node, kept)))
     return tuple(found)
 
 
@@ -244,21 +191,14 @@ def _importing(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> ast
 
 
 def bound_names(cell: str) -> set[str]:
-    """Return the names that a cell binds anywhere in it."""
-    return {name for name, load in _names([cell]) if not load}
+    """Return the names that a cell binds anywhere in it, without parameters."""
+    local = ast.arg | ast.ExceptHandler
+    return names_bound_by(each for each in _nodes([cell]) if not isinstance(each, local))
 
 
-def _names(cells: Iterable[str]) -> Iterator[tuple[str, bool]]:
-    """Yield every name that is used (True) or bound (False)."""
+def _nodes(cells: Iterable[str]) -> Iterator[ast.AST]:
     trees = (parsed(cell.lstrip("\n")) for cell in cells)  # a piece begins with blank lines
-    for node in (node for tree in trees if tree for node in ast.walk(tree)):
-        match node:
-            case ast.Name(id=name, ctx=context):
-                yield name, isinstance(context, ast.Load)
-            case ast.Import() | ast.ImportFrom():
-                yield from ((name, False) for name in _bound(node))
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                yield node.name, False
+    return (node for tree in trees if tree for node in ast.walk(tree))
 
 
 _MOST_MODULES = 5
@@ -292,7 +232,7 @@ def remark_on_imports(lines: Iterable[str]) -> str:
 def packages_of(library: str, given: str) -> tuple[str, ...]:
     """Return the packages that an exercise has: those that its text imports, and NumPy."""
     tree = parsed(given)
-    roots = (_root(node, each) for node, each in _imports([tree] if tree else []))
+    roots = (root for _, root in imported_by(tree.body if tree else ()))
     return tuple(dict.fromkeys(("numpy", library, *roots)))
 
 
@@ -303,9 +243,9 @@ def absent_modules(trees: Iterable[ast.Module], library: str, given: str) -> dic
     """
     packages = packages_of(library, given)
     return {
-        (each.asname or each.name).split(".")[0]: root
-        for node, each in _imports(trees)
-        if (root := _root(node, each)) not in packages and root not in sys.stdlib_module_names
+        name: root
+        for name, root in imported_by(node for tree in trees for node in tree.body)
+        if root not in packages and root not in sys.stdlib_module_names
     }
 
 
@@ -324,11 +264,11 @@ def without_absent(
     remarks: list[str] = []
     for cell, tree in zip(cells, trees):
         found = _decorators_and_annotations(tree) if tree else ()
-        needing = [(node, own) for node, own in found if _names_in(node) & absent.keys()]
+        needing = [(node, own) for node, own in found if names_used_in(node) & absent.keys()]
         kept.append(_cut(cell, needing) if needing else cell)
         for node, is_decorator in needing:
             if is_decorator:
-                module = absent[min(_names_in(node) & absent.keys())]
+                module = absent[min(names_used_in(node) & absent.keys())]
                 remarks.append(_remark_on_decorator(cell.split("\n")[node.lineno - 1], module))
     return tuple(kept), tuple(dict.fromkeys(remarks))[:_MOST_MODULES]
 
@@ -339,7 +279,7 @@ def _absent_names(trees: Sequence[ast.Module], library: str, given: str) -> dict
     if not found:
         return found
     for node in (node for tree in trees for node in tree.body):
-        if isinstance(node, ast.Assign) and (used := _names_in(node.value) & found.keys()):
+        if isinstance(node, ast.Assign) and (used := names_used_in(node.value) & found.keys()):
             names = (each.id for each in node.targets if isinstance(each, ast.Name))
             found |= dict.fromkeys(names, found[min(used)])
     defined = {node.name for tree in trees for node in top_level(tree)}
@@ -349,23 +289,9 @@ def _absent_names(trees: Sequence[ast.Module], library: str, given: str) -> dict
 def _decorators_and_annotations(tree: ast.Module) -> Iterator[tuple[ast.expr, bool]]:
     """Yield every decorator (True) and every annotation (False), none inside another."""
     for node in ast.walk(tree):
-        match node:
-            case ast.FunctionDef() | ast.AsyncFunctionDef():
-                yield from ((each, True) for each in node.decorator_list)
-                arguments = node.args
-                every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-                every += tuple(filter(None, (arguments.vararg, arguments.kwarg)))
-                yield from ((each.annotation, False) for each in every if each.annotation)
-                if node.returns:
-                    yield node.returns, False
-            case ast.ClassDef():
-                yield from ((each, True) for each in node.decorator_list)
-            case ast.AnnAssign():
-                yield node.annotation, False
-
-
-def _names_in(node: ast.expr) -> set[str]:
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+        yield from ((each, True) for each in getattr(node, "decorator_list", ()))
+        annotations = (getattr(node, "annotation", None), getattr(node, "returns", None))
+        yield from ((each, False) for each in annotations if each)
 
 
 def _cut(cell: str, nodes: Iterable[tuple[ast.expr, bool]]) -> str:
@@ -403,7 +329,7 @@ def remarks_on_absent(cells: Iterable[str], exercise: Exercise, given: str) -> t
     absent = absent_modules(trees, exercise.library, given)
     names = {step.name for step in exercise.steps}
     steps = [node for tree in trees for node in top_level(tree) if node.name in names]
-    used = {node.id for step in steps for node in ast.walk(step) if isinstance(node, ast.Name)}
+    used = set[str]().union(*map(names_used_in, steps))
     modules = dict.fromkeys(
         clean_line(absent[name], LONGEST_NAME) for name in absent if name in used
     )
@@ -431,24 +357,10 @@ def modules_used(step: ast.AST, names: Mapping[str, object]) -> Iterator[str]:
 def _offered(given: str) -> frozenset[str]:
     """Return the names that the imports of the exercise's text bind."""
     tree = parsed(given)
-    imported = (each for _, each in _imports([tree] if tree else []))
-    return frozenset((each.asname or each.name).split(".")[0] for each in imported)
+    return frozenset(name for name, _ in imported_by(tree.body if tree else ()))
 
 
 def _standard(library: str) -> dict[str, str]:
     """Return the usual imports by name; PyTorch's only where the exercise uses it."""
     with_torch = library == "torch"
     return {name: line for name, line in IMPORTS.items() if with_torch or "torch" not in line}
-
-
-def _imports(trees: Iterable[ast.Module]) -> Iterator[tuple[ast.stmt, ast.alias]]:
-    for tree in trees:
-        for node in tree.body:
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                yield from ((node, each) for each in node.names)
-
-
-def _root(node: ast.stmt, each: ast.alias) -> str:
-    """Return the package that an import comes from."""
-    module = node.module if isinstance(node, ast.ImportFrom) else each.name
-    return (module or "").split(".")[0]

@@ -23,6 +23,13 @@ from autograder.submission.cells import (
     parsed,
     top_level,
 )
+from autograder.submission.syntax_tree import (
+    methods_of,
+    names_bound_by,
+    names_used_in,
+    nodes_in,
+    parameters_of,
+)
 
 _ALIKE, _LONGEST_NAME, _LONGEST_LINE = 0.7, 60, 100
 _OTHERS_DEF = ("function", "func", "fun", "fn", "sub", "define")  # what other languages write
@@ -58,25 +65,21 @@ def worked_on(cells: Sequence[str], exercise: Exercise, given: str) -> frozenset
 def _assigned(node: ast.stmt) -> set[str]:
     """Return the names that a statement outside functions sets or imports."""
     match node:
-        case ast.Assign() | ast.AnnAssign(value=ast.expr()):
-            parts = list(ast.walk(node))
-            names = [each for each in parts if isinstance(each, ast.Name)]
-            return {each.id for each in names if isinstance(each.ctx, ast.Store)}
-        case ast.ImportFrom(names=names):
-            return {each.asname or each.name for each in names}
+        case ast.Assign() | ast.AnnAssign(value=ast.expr()) | ast.ImportFrom():
+            return names_bound_by(each for each in nodes_in(node) if not isinstance(each, ast.arg))
     return set()
 
 
 def is_stub(node: DefinitionNode) -> bool:
     """Whether a definition does nothing yet."""
     if isinstance(node, ast.ClassDef):
-        methods = [item for item in node.body if isinstance(item, Definition)]
-        return all(is_stub(method) for method in methods)
-    body = [item for item in node.body if not (_is_docstring(item) or _calls_parent(item))]
+        return all(is_stub(item) for item in node.body if isinstance(item, Definition))
+    body = [item for item in node.body if not (is_text(item) or _calls_parent(item))]
     return all(isinstance(item, ast.Pass) or raises_not_implemented(item) for item in body)
 
 
-def _is_docstring(node: ast.stmt) -> bool:
+def is_text(node: ast.stmt) -> bool:
+    """Whether a statement is only a text, such as a docstring."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
@@ -158,8 +161,7 @@ def repeated(cells: Iterable[str], exercise: Exercise) -> dict[str, str]:
 def _replaced(node: ast.stmt) -> set[str]:
     """Return the names that a statement sets without using what they stood for."""
     if isinstance(node, ast.Assign | ast.AnnAssign) and node.value:
-        used = {each.id for each in ast.walk(node.value) if isinstance(each, ast.Name)}
-        return _assigned(node) - used
+        return _assigned(node) - names_used_in(node.value)
     return _assigned(node)
 
 
@@ -255,9 +257,7 @@ def _with_parameters_of(given: DefinitionNode | None, own: Sequence[DefinitionNo
 
 
 def _form(node: DefinitionNode) -> list[str]:
-    if isinstance(node, ast.ClassDef):
-        return [item.name for item in node.body if isinstance(item, Definition)]
-    return [each.arg for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+    return [*methods_of(node)] if isinstance(node, ast.ClassDef) else parameters_of(node)
 
 
 def _nested(tree: ast.Module, names: Sequence[str]) -> dict[str, str]:

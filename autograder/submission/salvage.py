@@ -34,7 +34,7 @@ from autograder.submission.missing_import import (
     without_absent,
 )
 from autograder.submission.reading import Submission
-from autograder.submission.slip import names_of_statements, nodes_in
+from autograder.submission.syntax_tree import names_of_statements, nodes_in
 
 # Whether the code of a step may call another step: read from its text, and nothing is run.
 #

@@ -8,78 +8,23 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from weakref import WeakKeyDictionary
 
 from autograder.model.sanitize import LONGEST_NAME, clean_line
 from autograder.model.signature import Definition
 from autograder.model.verdict import CheckVerdict, Finding, Outcome, StepVerdict
-from autograder.submission.cells import DefinitionNode
+from autograder.submission.cells import DefinitionNode, parsed, top_level
+from autograder.submission.syntax_tree import (
+    methods_of,
+    names_bound_in,
+    names_of_statements,
+    own_nodes,
+    parameters_of,
+)
 
-# The nodes of a syntax tree, in the order of `ast.walk`, without its detours.
-#
-# The texts of a class are read from end to end, and most of a tree are leaves: Python's own walk
-# asks every node for its fields by their names. The trees are a parser's own, which sets all
-# fields.
-
-# A field in Python's own grammar of its trees, such as `expr* args`, and what holds no nodes.
-_FIELD = re.compile(r"(\w+)[*?]? (\w+)")
-_PLAIN = ("identifier", "string", "int", "constant")
-
-
-def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
-    """Return the fields of a kind of node that may hold nodes, in their order."""
-    plain = {name for what, name in _FIELD.findall(kind.__doc__ or "") if what in _PLAIN}
-    return tuple(name for name in kind._fields if name not in plain)
-
-
-_KINDS = [each for each in vars(ast).values() if isinstance(each, type)]
-FIELDS = {kind: _fields(kind) for kind in _KINDS if issubclass(kind, ast.AST)}
-
-
-def nodes_in(node: ast.AST, most: int | None = None) -> list[ast.AST]:
-    """Return a node and all within it, those further out first; of a large tree the first `most`.
-
-    Without recursion: a tree can be deeper than Python's own stack.
-    """
-    found = [node]
-    enough = sys.maxsize if most is None else most
-    for each in found:  # it grows meanwhile
-        if len(found) >= enough:
-            return found[:enough]
-        for field in FIELDS[each.__class__]:
-            value = getattr(each, field)
-            if value.__class__ is list:
-                found += filter(None, value)  # a dictionary's keys may be None
-            elif value is not None:
-                found.append(value)
-    return found
-
-
-def children_of(node: ast.AST) -> list[ast.AST]:
-    """Return the nodes directly within one, in order."""
-    found: list[ast.AST] = []
-    for field in FIELDS[node.__class__]:
-        value = getattr(node, field)
-        if value.__class__ is list:
-            found += filter(None, value)
-        elif value is not None:
-            found.append(value)
-    return found
-
-
-MOST_NODES = 20_000  # of one step that are looked at
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_SCOPES = frozenset((*_DEFINITIONS, ast.Lambda))
-_IMPORTS = (ast.Import, ast.ImportFrom)
-_NAMED = (*_DEFINITIONS, ast.ExceptHandler)
-_BINDING = frozenset((ast.Name, ast.arg, *_IMPORTS, *_NAMED))
-# What only marks another node: whether its value is read or set, and which operator it is.
-_SIGNS = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
-_MARKS = frozenset(kind for kind in FIELDS if issubclass(kind, _SIGNS))
+CONSTRUCTOR = "__init__"
 
 
 @dataclass(frozen=True)
@@ -108,45 +53,6 @@ class Slip:
         return finding.outcome in self.outcomes and re.search(self.seen, seen) is not None
 
 
-@dataclass(frozen=True)
-class WrittenStep:
-    """One step as it is written: its definition, and the one that was handed out (or None).
-
-    `text` is the cell that holds it. In a `notebook`, lines are counted by cell.
-    """
-
-    name: str
-    node: DefinitionNode
-    given: DefinitionNode | None
-    text: str
-    notebook: bool
-
-    def line(self, node: ast.AST) -> str:
-        """Name the line where a node begins, such as "line 5"."""
-        return line_words(node, self.notebook)
-
-    def own_nodes(self, function: Definition) -> tuple[ast.AST, ...]:
-        """Return the nodes of one of its functions; see `own_nodes`, which is asked only once."""
-        if function not in self._walked:
-            self._walked[function] = own_nodes(function)
-        return self._walked[function]
-
-    @cached_property
-    def _walked(self) -> dict[Definition, tuple[ast.AST, ...]]:
-        return {}
-
-    @property
-    def functions(self) -> Iterator[tuple[str, Definition]]:
-        """The functions of the step that were handed out, each with its name in words."""
-        if isinstance(self.node, Definition):
-            yield self.name, self.node
-            return
-        known = methods_of(self.given) if isinstance(self.given, ast.ClassDef) else {}
-        for name, method in methods_of(self.node).items():
-            if name in known:
-                yield f"{self.name}.{name}", method
-
-
 def line_words(node: ast.AST, notebook: bool) -> str:
     """Name the line where a node begins; a student counts a notebook's lines by cell."""
     number = getattr(node, "lineno", 0)
@@ -163,59 +69,141 @@ def quoted(name: str) -> str:
     return f"`{clean_line(name, LONGEST_NAME)}`"
 
 
-def methods_of(node: ast.ClassDef) -> dict[str, Definition]:
-    """Return the methods of a class, by name."""
-    return {item.name: item for item in node.body if isinstance(item, Definition)}
+# What is known around a step, and around a function of it, where a slip is looked for.
 
 
-def parameters_of(node: Definition) -> list[str]:
-    """Return the names of a function's parameters, in order."""
-    arguments = node.args
-    plain = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    return [each.arg for each in plain]
+@dataclass(frozen=True)
+class WholeCode:
+    """What the code of a submission as a whole makes known, cell by cell.
 
-
-def own_nodes(node: ast.AST) -> tuple[ast.AST, ...]:
-    """Return what belongs to a function itself, in order: nothing inside functions within it.
-
-    Marks are left out. Without recursion: a tree can be deeper than Python's own stack.
+    cells: every readable cell, with its tree. given: the definitions that were handed out. steps:
+    the names of all steps. live: whether it runs in the kernel of a notebook, which knows what ran
+    there before. absent: the names from modules that are not there in class, with the module.
     """
-    found: list[ast.AST] = []
-    waiting = children_of(node)[::-1]
-    for _ in range(MOST_NODES):
-        if not waiting:
-            break
-        child = waiting.pop()
-        kind = child.__class__
-        if kind in _MARKS:
-            continue
-        found.append(child)
-        if kind not in _SCOPES:
-            waiting += reversed(children_of(child))
-    return tuple(found)
+
+    cells: Sequence[tuple[ast.Module, str]]
+    given: Mapping[str, DefinitionNode]
+    steps: Sequence[str]
+    library: str
+    notebook: bool
+    live: bool
+    absent: Mapping[str, str]
+
+    @cached_property
+    def definitions(self) -> Mapping[str, tuple[DefinitionNode, str]]:
+        """The functions and classes at the left margin, each with the text of its cell."""
+        return {node.name: (node, text) for tree, text in self.cells for node in top_level(tree)}
+
+    @cached_property
+    def bound(self) -> Sequence[tuple[ast.stmt, frozenset[str]]]:
+        """Every statement at the left margin, with the names that it sets or takes."""
+        return [
+            # Of a large statement, only these names are told.
+            (node, names.bound if names.whole else frozenset(names_bound_in(node)))
+            for tree, _ in self.cells
+            for node, names in zip(tree.body, names_of_statements(tree), strict=True)
+        ]
+
+    @cached_property
+    def statements(self) -> Mapping[str, ast.stmt]:
+        """The names that are known outside functions, each with the last statement that sets it."""
+        return {
+            name: node
+            for node, bound in self.bound
+            for name in ([node.name] if isinstance(node, DefinitionNode) else bound)
+        }
+
+    @cached_property
+    def functions(self) -> Mapping[str, frozenset[str]]:
+        """The names that are known only inside each function."""
+        return {
+            node.name: bound - {node.name}
+            for node, bound in self.bound
+            if isinstance(node, DefinitionNode)
+        }
+
+    @cached_property
+    def imported(self) -> frozenset[str]:
+        """The names of modules, and of what is from them."""
+        kinds = (ast.Import, ast.ImportFrom)
+        return frozenset().union(*(names for node, names in self.bound if isinstance(node, kinds)))
 
 
-def names_bound_in(node: ast.AST) -> set[str]:
-    """Return the names that a function sets or takes, anywhere in it."""
-    return names_bound_by(nodes_in(node))
+@dataclass(frozen=True)
+class WrittenStep:
+    """One step as it is written, or one function of it, with what was handed out in its place.
+
+    name: in words, such as "Layer.forward". text: the cell that holds the step.
+    """
+
+    name: str
+    node: DefinitionNode
+    given: DefinitionNode | None
+    text: str
+    code: WholeCode
+
+    @cached_property
+    def functions(self) -> Sequence[WrittenStep]:
+        """The functions of the step that were handed out: itself, if it is one."""
+        if isinstance(self.node, Definition):
+            return [self]
+        known = methods_of(self.given)
+        return [
+            replace(self, name=f"{self.name}.{name}", node=method, given=known[name])
+            for name, method in methods_of(self.node).items()
+            if name in known
+        ]
+
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """What belongs to the function itself, and to none within it."""
+        return own_nodes(self.node)
+
+    @property
+    def constructs(self) -> bool:
+        """Whether it is the method that makes an object, and gives nothing back."""
+        return self.node.name == CONSTRUCTOR
+
+    def line(self, node: ast.AST) -> str:
+        """Name the line where a node begins, such as "line 5"."""
+        return line_words(node, self.code.notebook)
+
+    def place(self, node: ast.AST) -> str:
+        """Name the line where a node begins, at the beginning of a sentence."""
+        return capitalized(self.line(node))
 
 
-def names_bound_by(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return the names that these nodes, each by itself, set or take."""
-    bound = set()
-    for child in nodes:
-        if type(child) not in _BINDING:  # as most are
-            continue
-        if isinstance(child, ast.Name):
-            if not isinstance(child.ctx, ast.Load):
-                bound.add(child.id)
-        elif isinstance(child, ast.arg):
-            bound.add(child.arg)
-        elif isinstance(child, _IMPORTS):
-            bound |= {(each.asname or each.name).split(".")[0] for each in child.names}
-        elif isinstance(child, _NAMED):
-            bound.add(child.name or "")
-    return bound
+# A node that shows a slip, and the words for what is told of it.
+Sight = tuple[ast.AST, Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class SlipRule:
+    """A slip that a function shows at some places: where they are, and what is told of each.
+
+    The blanks of the texts are filled with the words that `find` gives for a place, with its `Line`
+    (such as "Line 5"), and with the names of `step` and `function`.
+    """
+
+    find: Callable[[WrittenStep], Iterable[Sight]]
+    outcomes: tuple[Outcome, ...]
+    seen: str
+    fact: str
+    look: str
+    becomes: Outcome | None = None
+    beside: bool = False
+
+    def __call__(self, function: WrittenStep) -> Iterator[Slip]:
+        """Yield the slip for every place in a function."""
+        for node, found in self.find(function):
+            step = function.name.split(".")[0]
+            words = {"Line": function.place(node), "step": step, "function": function.name, **found}
+            seen = self.seen.format(**{name: re.escape(word) for name, word in words.items()})
+            told = (self.fact.format(**words), self.look.format(**words))
+            yield Slip(self.outcomes, seen, *told, becomes=self.becomes, beside=self.beside)
+
+
+# How a slip is told in place of what a check saw.
 
 
 def explained(
@@ -258,81 +246,63 @@ def _explained(check: CheckVerdict, slips: Sequence[Slip], wrong: Collection[str
     return CheckVerdict.of(check.name, check.title, told)
 
 
-# What each statement at the left margin of a text does with names: read once, asked for twice.
+# Parameters of a step by the names that its stub gives them.
 #
-# From that, it is told whether a step may call another, and which names a hand-in makes known.
+# A check knows the arguments of a call only by their numbers; the text of the exercise has the
+# names.
 
-_STATEMENT_NAMES_IMPORTS, _PARTS = (ast.Import, ast.ImportFrom), (ast.Attribute, ast.Subscript)
-# The kinds of nodes that tell more than a name: most are of none of them.
-_TELLING = frozenset((ast.Global, ast.Call, *_STATEMENT_NAMES_IMPORTS, *_PARTS))
+_NUMBERED = re.compile(rf"\bargument number (\d+)\b( of `{CONSTRUCTOR}`)?")
 
 
-@dataclass(frozen=True)
-class StatementNames:
-    """The names in one statement: those that it sets or takes, and those that it mentions.
+def called_function(node: DefinitionNode | None) -> Definition | None:
+    """Return the function whose arguments a check speaks of; in a class, its only other method.
 
-    shared: what it declares `global`. stored: what changed attributes and items begin with, and
-    these attributes. touched: what calls of methods, and what changed attributes and items begin
-    with. Of a statement with too many nodes, nothing is told: it is not `whole`.
+    None where a class has several.
     """
-
-    bound: frozenset[str] = frozenset()
-    mentioned: frozenset[str] = frozenset()
-    shared: frozenset[str] = frozenset()
-    stored: frozenset[str] = frozenset()
-    touched: frozenset[str] = frozenset()
-    whole: bool = True
+    if not isinstance(node, ast.ClassDef):
+        return node
+    others = [method for name, method in methods_of(node).items() if name != CONSTRUCTOR]
+    return others[0] if len(others) == 1 else None
 
 
-_NOT_WHOLE = StatementNames(whole=False)
-_READ: WeakKeyDictionary[ast.Module, tuple[StatementNames, ...]] = WeakKeyDictionary()
+def by_parameter_name(
+    checks: Iterable[CheckVerdict], step: str, given: str
+) -> tuple[CheckVerdict, ...]:
+    """Return the verdicts of a step's checks with names, from the exercise's text, for numbers."""
+    checks = tuple(checks)
+    if not any(check.finding and _NUMBERED.search(check.finding.message) for check in checks):
+        return checks
+    tree = parsed(given)
+    node = {each.name: each for each in top_level(tree)}.get(step) if tree else None
+    called = arguments_of(called_function(node))
+    constructor = arguments_of(methods_of(node).get(CONSTRUCTOR))
+
+    def name(found: re.Match[str]) -> str:
+        names, place = (constructor if found[2] else called), int(found[1]) - 1
+        return f"`{names[place]}`{found[2] or ''}" if place < len(names) else found[0]
+
+    return tuple(_renamed(check, lambda text: _NUMBERED.sub(name, text)) for check in checks)
 
 
-def names_of_statements(tree: ast.Module) -> tuple[StatementNames, ...]:
-    """Return the names in each statement of a tree, in order; they are kept as long as it is."""
-    if tree not in _READ:
-        _READ[tree] = tuple(map(_names_in, tree.body))
-    return _READ[tree]
+def step_by_parameter_name(step: StepVerdict, given: str) -> StepVerdict:
+    """Return the verdict on a step with the names of its parameters, as `by_parameter_name`."""
+    return replace(step, checks=by_parameter_name(step.checks, step.name, given))
 
 
-def _names_in(node: ast.stmt) -> StatementNames:
-    inside = nodes_in(node, MOST_NODES)
-    if len(inside) == MOST_NODES:
-        return _NOT_WHOLE
-    bound = frozenset(names_bound_by(inside))
-    mentioned = {each.id for each in inside if isinstance(each, ast.Name)}
-    shared, stored, touched = set[str](), set[str](), set[str]()
-    for each in inside:
-        if each.__class__ not in _TELLING:
-            continue
-        if isinstance(each, ast.Call) and isinstance(each.func, _PARTS):
-            touched.add(_root(each.func))
-        elif isinstance(each, ast.Attribute):
-            mentioned.add(each.attr)
-            if not isinstance(each.ctx, ast.Load):
-                stored.update((_root(each), each.attr))
-                touched.add(_root(each))
-        elif isinstance(each, ast.Subscript):
-            if not isinstance(each.ctx, ast.Load):
-                stored.add(_root(each))
-                touched.add(_root(each))
-        elif isinstance(each, ast.Global):
-            shared.update(each.names)
-        elif isinstance(each, _STATEMENT_NAMES_IMPORTS):
-            mentioned.update(alias.name for alias in each.names)
-    return StatementNames(
-        bound,
-        frozenset(mentioned),
-        frozenset(shared),
-        frozenset(stored),
-        frozenset(touched),
+def arguments_of(function: Definition | None) -> list[str]:
+    """Return the names of a function's parameters, without that of the object itself."""
+    return [each for each in parameters_of(function) if each != "self"]
+
+
+def _renamed(check: CheckVerdict, rename: Callable[[str], str]) -> CheckVerdict:
+    finding = check.finding
+    if finding is None:
+        return check
+    told: Finding = replace(
+        finding,
+        fact=rename(finding.fact),
+        right=rename(finding.right),
+        look=rename(finding.look),
+        details=tuple(map(rename, finding.details)),
     )
-
-
-def _root(node: ast.AST) -> str:
-    """Return the name that an expression such as `table.entries[0]` begins with, or ""."""
-    for _ in range(MOST_NODES):
-        if not isinstance(node, _PARTS):
-            break
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
+    return replace(check, finding=told)

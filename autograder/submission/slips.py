@@ -1,213 +1,127 @@
-"""All slips of writing in one submission, by step."""
+"""All slips of writing in one submission, by step: what each looks like, and what is told of it."""
 
 from __future__ import annotations
 
 import ast
 import difflib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from autograder.model.exercise import Exercise
 from autograder.model.signature import Definition
-from autograder.model.verdict import CheckVerdict, Finding, Outcome, StepVerdict
-from autograder.submission.body_slips import body_slips
-from autograder.submission.cells import DefinitionNode, parsed, top_level
+from autograder.model.symbols import not_written
+from autograder.model.verdict import Outcome
+from autograder.submission.cells import DefinitionNode, lines_of, parsed, top_level
 from autograder.submission.file_text import is_notebook
 from autograder.submission.missing_import import absent_modules
-from autograder.submission.missing_step import misplaced, repeated
-from autograder.submission.name_slips import CodeNames, name_slips
+from autograder.submission.missing_step import (
+    is_stub,
+    is_text,
+    misplaced,
+    raises_not_implemented,
+    repeated,
+)
+from autograder.submission.name_slips import NAME_RULES
 from autograder.submission.reading import Submission
 from autograder.submission.slip import (
+    Sight,
     Slip,
+    SlipRule,
+    WholeCode,
     WrittenStep,
+    arguments_of,
+    called_function,
     capitalized,
     line_words,
-    methods_of,
-    names_bound_in,
-    parameters_of,
     quoted,
 )
+from autograder.submission.syntax_tree import (
+    called_name,
+    methods_of,
+    names_bound_in,
+    nodes_in,
+    parameters_of,
+)
 
-# Slips in the writing of a class: methods misspelt, misplaced, decorated or without `self`.
-
-_ALIKE = 0.7
-_BINDING = ("staticmethod", "classmethod", "property")
-_RAISED = (Outcome.RAISED,)
-# How a class ends whose method is not there.
-_ABSENT = (Outcome.NOT_WRITTEN, Outcome.RAISED, Outcome.WRONG_TYPE)
-
-
-def class_slips(
-    step: WrittenStep, trees: Sequence[ast.Module], steps: Sequence[str]
-) -> Iterator[Slip]:
-    """Yield the slips in a step that is a class; `steps` are the names of all steps."""
-    yield from _decorators(step, step.node, step.name)
-    if not isinstance(step.node, ast.ClassDef) or not isinstance(step.given, ast.ClassDef):
-        return
-    own = methods_of(step.node)
-    for name, given in methods_of(step.given).items():
-        if name in own:
-            yield from _decorators(step, own[name], name)
-            yield from _without_self(step, own[name], given)
-            yield from _local_attributes(step, own[name])
-        else:
-            yield from _absent(step, name, given, trees)
-    yield from _steps_of_self(step, step.node, steps)
+_RAISED, _TIMED_OUT, _UNTYPED = (Outcome.RAISED,), (Outcome.TIMED_OUT,), (Outcome.WRONG_TYPE,)
+_DIFFERENT = (Outcome.WRONG_VALUES, Outcome.WRONG_SHAPE)
+_WRONG = (*_DIFFERENT, Outcome.WRONG_TYPE)
+_UNLIKE = (Outcome.WRONG_TYPE, Outcome.RAISED)
 
 
-def _decorators(step: WrittenStep, node: ast.AST, name: str) -> Iterator[Slip]:
-    for each in getattr(node, "decorator_list", []):
-        if isinstance(each, ast.Name) and each.id in _BINDING:
-            what = "changes how Python calls" if each.id != "property" else "forbids to call"
-            fact = f"`@{each.id}` in {step.line(each)} {what} {quoted(name)}."
-            yield Slip(_RAISED, "", fact, "Hand it over as it was handed out: without that line.")
+# Where a function shows a slip: each yields the place, and the words for what is told of it.
 
 
-def _without_self(step: WrittenStep, node: Definition, given: Definition) -> Iterator[Slip]:
-    names, expected = parameters_of(node), parameters_of(given)
-    if names[:1] == expected[:1] or names != expected[1 : 1 + len(names)]:
-        return
-    fact = f"The first parameter of {quoted(node.name)} in {step.line(node)} is not `self`."
-    look = "Python hands the object itself to every method, before all else."
-    yield Slip(_RAISED, "", fact, look)
+def _calls(pattern: str) -> Callable[[WrittenStep], Iterator[Sight]]:
+    """Find calls by the name of what is called, as `called_name` gives it."""
+    names = re.compile(pattern)
+
+    def found(function: WrittenStep) -> Iterator[Sight]:
+        for node in function.nodes:
+            if isinstance(node, ast.Call) and names.fullmatch(name := called_name(node)):
+                yield node, {"called": name, "method": name.split(".")[-1]}
+
+    return found
 
 
-def _local_attributes(step: WrittenStep, node: Definition) -> Iterator[Slip]:
-    """Say of a variable of `__init__` that nobody else sees it, where it is looked for."""
-    if node.name != "__init__":
-        return
-    for child in step.own_nodes(node):
-        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
-            place = capitalized(step.line(child))
-            fact = f"{place} sets a local {quoted(child.id)}: `self.` is missing."
-            look = "A variable of `__init__` is gone when that has run. What does an object keep?"
-            seen = rf"no attribute [`']{re.escape(child.id)}[`']"
-            yield Slip((Outcome.RAISED, Outcome.WRONG_TYPE), seen, fact, look)
+def _left_over(function: WrittenStep) -> Iterator[Sight]:
+    """The line of a stub that stands above or below the student's code."""
+    left = next((each for each in function.node.body if raises_not_implemented(each)), None)
+    if left is not None and not is_stub(function.node):
+        yield left, {}
 
 
-def _absent(
-    step: WrittenStep, name: str, given: Definition, trees: Sequence[ast.Module]
-) -> Iterator[Slip]:
-    """Say where a method is that the class does not have."""
-    assert isinstance(step.node, ast.ClassDef)
-    seen = rf"`{name}`|no arguments|no attribute|\"{name}\"|positional argument|not written"
-    own, inside = methods_of(step.node), quoted(step.name)
-    within = _within(step.node, name)
-    outside = [each for tree in trees for each in top_level(tree) if each.name == name]
-    if within:
-        outer, node = within
-        place = capitalized(line_words(node, step.notebook))
-        fact = f"{place} defines `{name}` inside {quoted(outer)}, so {inside} does not have it."
-        yield Slip(_ABSENT, seen, fact, f"It has to begin in the same column as {quoted(outer)}.")
-    elif outside and isinstance(outside[-1], Definition):
-        place = capitalized(step.line(outside[-1]))
-        fact = f"{place} defines `{name}` outside the class, so {inside} does not have it."
-        yield Slip(_ABSENT, seen, fact, "How far is a method indented?")
-    else:
-        known = methods_of(step.given) if isinstance(step.given, ast.ClassDef) else {}
-        alike = [each for each in own if each not in known]
-        close = difflib.get_close_matches(name, alike[:1000], n=1, cutoff=_ALIKE)
-        if close:
-            fact = (
-                f"{capitalized(step.line(own[close[0]]))} defines {quoted(close[0])}. Is that "
-                f"`{name}`, misspelt?"
-            )
-            look = "There are two underscores on each side." if name.startswith("__") else ""
-            yield Slip(_ABSENT, seen, fact, look)
+def _compiled(function: WrittenStep) -> Iterator[Sight]:
+    """A decorator that compiles the function at its first call."""
+    decorators = function.node.decorator_list
+    return ((each, {}) for each in decorators if called_name(each) == "torch.compile")
 
 
-def _within(node: ast.ClassDef, name: str) -> tuple[str, Definition] | None:
-    """Return the function of this name inside a method, and the method's own name."""
-    for outer in methods_of(node).values():
-        for child in ast.walk(outer):
-            if isinstance(child, Definition) and child is not outer and child.name == name:
-                return outer.name, child
-    return None
+def _coroutine(function: WrittenStep) -> Iterator[Sight]:
+    if isinstance(function.node, ast.AsyncFunctionDef):
+        yield function.node, {}
 
 
-def _steps_of_self(step: WrittenStep, node: ast.ClassDef, steps: Sequence[str]) -> Iterator[Slip]:
-    """Say that a step is a function, where it is called like a method."""
-    own = set(methods_of(node)) | names_bound_in(node)
-    for child in ast.walk(node):
-        match child:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)) if (
-                name in steps and name not in own
+def _yields(function: WrittenStep) -> Iterator[Sight]:
+    for node in function.nodes:
+        if isinstance(node, ast.Yield | ast.YieldFrom):
+            yield node, {"word": "yield" if isinstance(node, ast.Yield) else "yield from"}
+
+
+def _generators(function: WrittenStep) -> Iterator[Sight]:
+    for node in function.nodes:
+        if isinstance(node, ast.Return) and isinstance(node.value, ast.GeneratorExp):
+            yield node, {}
+
+
+def _early_returns(function: WrittenStep) -> Iterator[Sight]:
+    for loop in function.nodes if not function.constructs else ():
+        if isinstance(loop, ast.For | ast.AsyncFor | ast.While):
+            yield from ((each, {}) for each in loop.body if isinstance(each, ast.Return))
+
+
+def _lists(function: WrittenStep) -> Iterator[Sight]:
+    """The line that makes a list of what should be an array."""
+    for node in function.nodes:
+        match node:
+            case ast.Assign(
+                targets=[ast.Name(id=name)],
+                value=ast.ListComp() | ast.List() | ast.Call(func=ast.Name(id="list" | "sorted")),
             ):
-                fact = f"{capitalized(step.line(child))} looks for `{name}` on `self`."
-                look = f"`{name}` is a function of its own. It belongs to no class."
-                yield Slip(_RAISED, rf"no attribute '{re.escape(name)}'", fact, look)
+                yield node, {"made": f"makes {quoted(name)} a list"}
+            case ast.Call(func=ast.Attribute(attr="tolist")):
+                yield node, {"made": "makes a list with `tolist`"}
 
 
-# What a class hands to a step that cannot work with it: told where the class made it.
-
-# A line is known by its number and its beginning: in a notebook, numbers begin anew in each cell.
-_MOST_LINES, _MUCH = 300, 40
-# Where the first call is right, what is kept from it is the cause, and that is told.
-_LATER = r"Called once|Once a second|After a first call"
-_UNFIT = r"broadcast|do not line up|must match the size|matrix product"
-
-
-def handed_over_slips(step: WrittenStep, steps: Sequence[WrittenStep]) -> Iterator[Slip]:
-    """Yield, for a class, where it calls each step and where the arguments were made.
-
-    It is told when shapes do not fit in a line of the called step, which is the class's doing when
-    that step is right by itself.
-    """
-    if not isinstance(step.node, ast.ClassDef):
-        return
-    calls: dict[str, list[tuple[Definition, ast.Call]]] = {}
-    for _, method in step.functions:
-        for node in step.own_nodes(method):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                calls.setdefault(node.func.id, []).append((method, node))
-    for target in steps:
-        found = calls.get(target.name, [])
-        if (
-            isinstance(target.node, Definition) and len(found) == 1
-        ):  # which of several, nobody knows
-            yield _handed_over(step, *found[0], target)
+def _in_place(function: WrittenStep) -> Iterator[Sight]:
+    """The line that changes a tensor in place, where a backward pass may need what stood there."""
+    for node in function.nodes:
+        if isinstance(node, ast.AugAssign) and not isinstance(node.value, ast.Constant):
+            target = node.target.value if isinstance(node.target, ast.Subscript) else node.target
+            if isinstance(target, ast.Name):
+                yield node, {"name": quoted(target.id)}
 
 
-def _handed_over(
-    step: WrittenStep, method: Definition, call: ast.Call, target: WrittenStep
-) -> Slip:
-    first, last = target.node.lineno, target.node.end_lineno or target.node.lineno
-    lines = target.text.split("\n")[first - 1 : min(last, first + _MOST_LINES)]
-    begin = (f"{number}, `{line.strip()[:_MUCH]}" for number, line in enumerate(lines, start=first))
-    lines_there = "|".join(map(re.escape, begin))
-    shapes = rf"(?s)\A(?!{_LATER}).*?\bLine ({lines_there})(?=.*({_UNFIT}))"
-    place = step.line(call)
-    fact = f"In {quoted(method.name)}, {place} gives `{target.name}` shapes that do not fit."
-    calls = [each.func for each in call.args if isinstance(each, ast.Call)]
-    inside = [each.id for each in calls if isinstance(each, ast.Name)]
-    made = [_made(step, method, call, each) for each in reversed(call.args)]
-    look = " ".join(dict.fromkeys(sentence for sentence in made if sentence))
-    if inside:
-        look = f"{quoted(inside[-1])} is called there too. From which axis does it get its size?"
-    look = look or "Which axis is each of them made for?"
-    return Slip((Outcome.RAISED,), shapes, fact, look, all_right=True)
-
-
-def _made(step: WrittenStep, method: Definition, call: ast.Call, argument: ast.expr) -> str:
-    """Say where a variable that is handed over was set, if it was not with the call itself."""
-    if not isinstance(argument, ast.Name):
-        return ""
-    lines = [
-        node
-        for node in step.own_nodes(method)
-        if isinstance(node, ast.Assign)
-        and node.lineno < call.lineno
-        and any(isinstance(each, ast.Name) and each.id == argument.id for each in node.targets)
-    ]
-    return f"{quoted(argument.id)} is set in {step.line(lines[-1])}." if lines else ""
-
-
-# Results that are thrown away: a line that computes something new and keeps nothing of it.
-
-_DROPPED = (Outcome.WRONG_VALUES, Outcome.WRONG_SHAPE)
-# What is raised when axes or memory are not as that line would have made them.
-_DROPPED_SHAPE = r"view size|shapes|must match the size|matrix product"
 # Methods and functions that arrange or mask, and change nothing in place. Nobody calls them only
 # to look at something.
 _PURE = frozenset(
@@ -220,92 +134,319 @@ _NEW = "That call gives something new and changes nothing in place. Who needs it
 _STEP = "A step hands its result back. Who needs it here?"
 
 
-def dropped_result_slips(step: WrittenStep, steps: Sequence[str]) -> Iterator[Slip]:
-    """Yield the lines of a step that call for a new array and drop it; `steps` are functions."""
-    for _, node in step.functions:
-        for item in step.own_nodes(node):
-            name = _dropped(item, steps)
-            if name:
-                fact = f"{capitalized(step.line(item))} calls {quoted(name)} and drops the result."
-                look = _STEP if name in steps else _NEW
-                yield Slip(_DROPPED, "", fact, look)
-                yield Slip((Outcome.RAISED,), _DROPPED_SHAPE, fact, look)
+def _dropped(function: WrittenStep) -> Iterator[Sight]:
+    """The line that calls for a new array, or for a step, and drops the result."""
+    steps = function.code.steps
+    for node in function.nodes:
+        if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)):
+            continue
+        owner, _, name = called_name(node.value).rpartition(".")
+        new = _FUNCTIONS if owner in _LIBRARIES else _PURE if owner else steps
+        if name in new:
+            yield node, {"name": name, "who": _STEP if name in steps else _NEW}
 
 
-def _dropped(node: ast.AST, steps: Sequence[str]) -> str:
-    """Return the name of what a statement calls without keeping the result, "" for none."""
-    match node:
-        case ast.Expr(value=ast.Call(func=ast.Name(id=name))) if name in steps:
-            return name
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=name))) if (
-            owner in _LIBRARIES
-        ):
-            return name if name in _FUNCTIONS else ""
-        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name))) if name in _PURE:
-            return name
-    return ""
+# A dtype that is not taken from the inputs, of a new tensor or by its name.
+_MAKERS = ("zeros", "ones", "full", "empty", "eye", "tensor", "linspace", "rand", "randn")
+# The dtype that a name stands for, as text or as an attribute of the library.
+_DTYPES = {"single": "float32", "half": "float16", "double": "float64"} | {
+    name: name for name in ("float16", "bfloat16", "float32", "float64")
+}
+_CASTS = {"float": "float32", "half": "float16", "double": "float64", "bfloat16": "bfloat16"}
+_MADE = (
+    "makes a tensor with `torch.{}`, and its dtype is not taken from the inputs. `dtype=`, "
+    "`torch.zeros_like` or `x.new_zeros` can do that."
+)
+_ASKED = "asks for {}, whatever the inputs are. Where could your code read which dtype they have?"
 
 
-# Parameters of a step by the names that its stub gives them.
-#
-# A check knows the arguments of a call only by their numbers; the text of the exercise has the
-# names.
+def _precisions(function: WrittenStep) -> Iterator[Sight]:
+    """The line that makes a tensor of PyTorch without a dtype, or names one."""
+    for node in function.nodes:
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id="torch"), attr=maker), keywords=named
+            ) if maker in _MAKERS and all(each.arg not in ("dtype", None) for each in named):
+                yield node, {"dtype": "float32", "does": _MADE.format(maker)}
+                continue
+            case ast.Call(func=ast.Attribute(attr=cast), args=[], keywords=[]):
+                dtype = _CASTS.get(cast)
+            case ast.Attribute(value=ast.Name(id="torch"), attr=name):
+                dtype = _DTYPES.get(name)
+            case ast.Constant(value=str(text)):
+                dtype = _DTYPES.get(text)
+            case _:
+                continue
+        if dtype:
+            yield node, {"dtype": dtype, "does": _ASKED.format(dtype)}
 
-CONSTRUCTOR = "__init__"
-_NUMBERED = re.compile(rf"\bargument number (\d+)\b( of `{CONSTRUCTOR}`)?")
+
+def _local_attributes(function: WrittenStep) -> Iterator[Sight]:
+    """A variable of a class's `__init__`, which nobody else sees."""
+    for node in function.nodes if function.constructs else ():
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node, {"name": node.id, "shown": quoted(node.id)}
 
 
-def called_function(node: DefinitionNode | None) -> Definition | None:
-    """Return the function whose arguments a check speaks of; in a class, its only other method.
+# Rules that need more than a place: where the lines of a function end, and what they give back.
 
-    None where a class has several.
+_NOTHING = r"returns None"
+_MEASURES = ("size", "dim", "numel", "stride", "ndim", "shape", "type", "item")
+# What is asked of an array to look at it, and of two to compare them.
+_SUMMARIES = ("sum", "mean", "std", "var", "max", "min", "any", "all")
+_TESTS = ("allclose", "array_equal", "isnan", "isfinite")
+_BLOCKS = (ast.For, ast.AsyncFor, ast.While, ast.Try, ast.FunctionDef, ast.ClassDef)
+
+
+def _outside(function: WrittenStep) -> Iterator[Slip]:
+    """The line below a function that is not indented, and uses what belongs to the function."""
+    tree, end = parsed(function.text), lines_of(function.node)[1]
+    below = next((item for item in tree.body if item.lineno > end), None) if tree else None
+    if below is None or isinstance(below, DefinitionNode) or function.constructs:
+        return
+    own, name = names_bound_in(function.node), function.name
+    used = (each.id for each in nodes_in(below) if isinstance(each, ast.Name))
+    shared = next((each for each in used if each in own), "")
+    if shared:
+        place = function.place(below)
+        fact = f"{place} begins at the left margin, so it is no part of {quoted(name)}."
+        look = (
+            f"It uses {quoted(shared)}, as the function does. How far is the line above indented?"
+        )
+        seen = f"{_NOTHING}|{not_written(name)}"
+        yield Slip((Outcome.WRONG_TYPE, Outcome.NOT_WRITTEN), seen, fact, look)
+
+
+def _nothing_returned(function: WrittenStep) -> Iterator[Slip]:
+    """A function that gives None, at its end or always."""
+    body, name, look = function.node.body, quoted(function.name), ""
+    returns = [item for item in function.nodes if isinstance(item, ast.Return)]
+    full = [item for item in returns if item.value is not None]
+    if function.constructs or any(item in body for item in full):
+        return
+    if full:
+        place = function.line(full[0])
+        fact = f"{name} has a `return` in {place}, but not every way leads there."
+    elif returns:
+        place = function.line(returns[0])
+        fact = f"The `return` in {place} has no value, so {name} gives None."
+    elif printed := _printed_result(body):
+        place = function.place(printed)
+        fact = f"{place} prints the result; `return` gives it to the caller."
+        look = "What is printed is for people to read. The next step needs the value itself."
+    else:
+        fact = f"{name} ends in {function.line(body[-1])} without a `return`, so it gives None."
+        work = _before_the_prints(body)
+        if isinstance(work, ast.Assign) and isinstance(work.targets[0], ast.Name):
+            place = "That line" if work is body[-1] else function.place(work)
+            look = f"{place} sets {quoted(work.targets[0].id)}, and the caller never sees it."
+    yield Slip(_UNTYPED, _NOTHING, fact, look)
+
+
+def _printed_result(body: Sequence[ast.stmt]) -> ast.stmt | None:
+    """Return the `print` at the end of a function that shows what it computed last, if any."""
+    ends = [body]
+    while ends:  # without recursion: a chain of `elif` can be deeper than Python's own stack
+        match (end := ends.pop())[-1]:
+            case ast.With(body=inner):
+                ends.append(inner)
+            case ast.If(body=inner, orelse=other):
+                ends += [other, inner] if other else [inner]
+            case _:
+                if printed := _result_in(end):
+                    return printed
+    return None
+
+
+def _result_in(body: Sequence[ast.stmt]) -> ast.stmt | None:
+    """Return the `print` of a result at the end of one block.
+
+    That is a name that was set last, or something that is computed where it is printed.
     """
-    if not isinstance(node, ast.ClassDef):
-        return node
-    others = [method for name, method in methods_of(node).items() if name != CONSTRUCTOR]
-    return others[0] if len(others) == 1 else None
+    work = _before_the_prints(body)
+    known = names_bound_in(work) if work and not isinstance(work, _BLOCKS) else set()
+    for item in reversed(body):
+        shown = _printed(item)
+        if not shown:
+            return None
+        if any(_is_named(each, known) or _computes(each, known) for each in shown):
+            return item
+    return None
 
 
-def by_parameter_name(
-    checks: Iterable[CheckVerdict], step: str, given: str
-) -> tuple[CheckVerdict, ...]:
-    """Return the verdicts of a step's checks with names, from the exercise's text, for numbers."""
-    checks = tuple(checks)
-    if not any(check.finding and _NUMBERED.search(check.finding.message) for check in checks):
-        return checks
-    tree = parsed(given)
-    node = {each.name: each for each in top_level(tree)}.get(step) if tree else None
-    made = methods_of(node).get(CONSTRUCTOR) if isinstance(node, ast.ClassDef) else None
-    called, constructor = _names(called_function(node)), _names(made)
-
-    def name(found: re.Match[str]) -> str:
-        names, place = (constructor if found[2] else called), int(found[1]) - 1
-        return f"`{names[place]}`{found[2] or ''}" if place < len(names) else found[0]
-
-    return tuple(_renamed(check, lambda text: _NUMBERED.sub(name, text)) for check in checks)
+def _before_the_prints(body: Sequence[ast.stmt]) -> ast.stmt | None:
+    """Return the last statement of a function that does something else than print."""
+    work = (item for item in reversed(body) if not _printed(item) and not is_text(item))
+    return next(work, None)
 
 
-def step_by_parameter_name(step: StepVerdict, given: str) -> StepVerdict:
-    """Return the verdict on a step with the names of its parameters, as `by_parameter_name`."""
-    return replace(step, checks=by_parameter_name(step.checks, step.name, given))
+def _printed(item: ast.stmt) -> list[ast.expr]:
+    """Return what a statement prints, nothing if it is no `print`."""
+    match item:
+        case ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=shown)):
+            return shown
+    return []
 
 
-def _names(function: Definition | None) -> list[str]:
-    return [each for each in parameters_of(function) if each != "self"] if function else []
+def _is_named(value: ast.expr, known: Collection[str]) -> bool:
+    return isinstance(value, ast.Name) and value.id in known
 
 
-def _renamed(check: CheckVerdict, rename: Callable[[str], str]) -> CheckVerdict:
-    finding = check.finding
-    if finding is None:
-        return check
-    told: Finding = replace(
-        finding,
-        fact=rename(finding.fact),
-        right=rename(finding.right),
-        look=rename(finding.look),
-        details=tuple(map(rename, finding.details)),
-    )
-    return replace(check, finding=told)
+def _computes(value: ast.expr, known: Collection[str]) -> bool:
+    """Whether an expression computes an array: `a @ b` and `np.exp(a)`, and no size or type.
+
+    What is asked of an array that was set just before, one of `known`, only looks at it.
+    """
+    match value:
+        case ast.BinOp():  # or it puts a text together, as in `"sum: %s" % total`
+            return not any(
+                isinstance(each, ast.JoinedStr)
+                or (isinstance(each, ast.Constant) and isinstance(each.value, str))
+                for each in nodes_in(value)
+            )
+        case ast.Call(func=ast.Attribute(value=owner, attr=name), args=given):
+            its_own = _is_named(owner, known)
+            looked = its_own or any(_is_named(each, known) for each in given)
+            looks = looked and name in (*_SUMMARIES, *(() if its_own else _TESTS))
+            return name not in _MEASURES and not looks
+    return False
+
+
+# Slips in the writing of a class: methods misspelt, misplaced, decorated or without `self`.
+
+_ALIKE = 0.7
+_BINDING = ("staticmethod", "classmethod", "property")
+# How a class ends whose method is not there.
+_ABSENT = (Outcome.NOT_WRITTEN, Outcome.RAISED, Outcome.WRONG_TYPE)
+
+
+def _methods(step: WrittenStep) -> Iterator[Slip]:
+    """What is wrong with the step itself, and with each method that was handed out."""
+    yield from _decorators(step, step.node, step.name)
+    if not isinstance(step.node, ast.ClassDef):
+        return
+    own = methods_of(step.node)
+    for name, given in methods_of(step.given).items():
+        if name not in own:
+            yield from _absent(step, name)
+            continue
+        yield from _decorators(step, own[name], name)
+        names, expected = parameters_of(own[name]), parameters_of(given)
+        if names[:1] != expected[:1] and names == expected[1 : 1 + len(names)]:
+            line = step.line(own[name])
+            fact = f"The first parameter of {quoted(name)} in {line} is not `self`."
+            look = "Python hands the object itself to every method, before all else."
+            yield Slip(_RAISED, "", fact, look)
+
+
+def _decorators(step: WrittenStep, node: DefinitionNode, name: str) -> Iterator[Slip]:
+    for each in node.decorator_list:
+        if isinstance(each, ast.Name) and each.id in _BINDING:
+            what = "changes how Python calls" if each.id != "property" else "forbids to call"
+            fact = f"`@{each.id}` in {step.line(each)} {what} {quoted(name)}."
+            yield Slip(_RAISED, "", fact, "Hand it over as it was handed out: without that line.")
+
+
+def _absent(step: WrittenStep, name: str) -> Iterator[Slip]:
+    """Say where a method is that the class does not have."""
+    seen = rf"`{name}`|no arguments|no attribute|\"{name}\"|positional argument|not written"
+    within, outside = _within(step.node, name), step.code.definitions.get(name, (None,))[0]
+    if within:
+        outer, inner = within
+        place = f"{step.place(inner)} defines `{name}` inside {quoted(outer)}"
+        look = f"It has to begin in the same column as {quoted(outer)}."
+    elif isinstance(outside, Definition):
+        place = f"{step.place(outside)} defines `{name}` outside the class"
+        look = "How far is a method indented?"
+    else:
+        known, own = methods_of(step.given), methods_of(step.node)
+        alike = [each for each in own if each not in known]
+        for close in difflib.get_close_matches(name, alike[:1000], n=1, cutoff=_ALIKE):
+            place = f"{step.place(own[close])} defines {quoted(close)}"
+            look = "There are two underscores on each side." if name.startswith("__") else ""
+            yield Slip(_ABSENT, seen, f"{place}. Is that `{name}`, misspelt?", look)
+        return
+    fact = f"{place}, so {quoted(step.name)} does not have it."
+    yield Slip(_ABSENT, seen, fact, look)
+
+
+def _within(node: DefinitionNode, name: str) -> tuple[str, Definition] | None:
+    """Return the method that has a function of this name inside, and that function."""
+    for outer in methods_of(node).values():
+        for child in nodes_in(outer):
+            if isinstance(child, Definition) and child is not outer and child.name == name:
+                return outer.name, child
+    return None
+
+
+def _steps_of_self(step: WrittenStep) -> Iterator[Slip]:
+    """Say that a step is a function, where it is called like a method."""
+    own = names_bound_in(step.node)
+    for node in nodes_in(step.node) if isinstance(step.node, ast.ClassDef) else ():
+        owner, _, name = called_name(node).rpartition(".")
+        is_call = isinstance(node, ast.Call) and owner == "self"
+        if is_call and name in step.code.steps and name not in own:
+            fact = f"{step.place(node)} looks for `{name}` on `self`."
+            look = f"`{name}` is a function of its own. It belongs to no class."
+            yield Slip(_RAISED, rf"no attribute '{re.escape(name)}'", fact, look)
+
+
+# What a class hands to a step that cannot work with it: told where the class made it.
+
+# A line is known by its number and its beginning: in a notebook, numbers begin anew in each cell.
+_MOST_LINES, _MUCH = 300, 40
+# Where the first call is right, what is kept from it is the cause, and that is told.
+_KEPT = r"Called once|Once a second|After a first call"
+_UNFIT = r"broadcast|do not line up|must match the size|matrix product"
+
+
+def _handed_over(step: WrittenStep) -> Iterator[Slip]:
+    """Yield, for a class, where it calls each step and where the arguments were made.
+
+    It is told when shapes do not fit in a line of the called step, which is the class's doing when
+    that step is right by itself.
+    """
+    calls: dict[str, list[tuple[WrittenStep, ast.Call]]] = {}
+    for method in step.functions if isinstance(step.node, ast.ClassDef) else ():
+        for node in method.nodes:
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                calls.setdefault(node.func.id, []).append((method, node))
+    for name, (target, text) in step.code.definitions.items():
+        found = calls.get(name, []) if name in step.code.steps else []
+        if isinstance(target, Definition) and len(found) == 1:  # which of several, nobody knows
+            yield _given_away(*found[0], target, text)
+
+
+def _given_away(method: WrittenStep, call: ast.Call, target: Definition, text: str) -> Slip:
+    first, last = target.lineno, target.end_lineno or target.lineno
+    lines = text.split("\n")[first - 1 : min(last, first + _MOST_LINES)]
+    begin = (f"{number}, `{line.strip()[:_MUCH]}" for number, line in enumerate(lines, start=first))
+    lines_there = "|".join(map(re.escape, begin))
+    seen = rf"(?s)\A(?!{_KEPT}).*?\bLine ({lines_there})(?=.*({_UNFIT}))"
+    place = f"In {quoted(method.node.name)}, {method.line(call)}"
+    fact = f"{place} gives `{target.name}` shapes that do not fit."
+    calls = [each.func for each in call.args if isinstance(each, ast.Call)]
+    inside = [each.id for each in calls if isinstance(each, ast.Name)]
+    made = [_made(method, call, each) for each in reversed(call.args)]
+    look = " ".join(dict.fromkeys(sentence for sentence in made if sentence))
+    if inside:
+        look = f"{quoted(inside[-1])} is called there too. From which axis does it get its size?"
+    look = look or "Which axis is each of them made for?"
+    return Slip(_RAISED, seen, fact, look, all_right=True)
+
+
+def _made(method: WrittenStep, call: ast.Call, argument: ast.expr) -> str:
+    """Say where a variable that is handed over was set, if it was not with the call itself."""
+    if not isinstance(argument, ast.Name):
+        return ""
+    lines = [
+        node
+        for node in method.nodes
+        if isinstance(node, ast.Assign)
+        and node.lineno < call.lineno
+        and any(_is_named(each, [argument.id]) for each in node.targets)
+    ]
+    return f"{quoted(argument.id)} is set in {method.line(lines[-1])}." if lines else ""
 
 
 # The line that changes what the caller gave: told where a check saw that, and one line does it.
@@ -315,36 +456,34 @@ _SIGNS: dict[type[ast.operator], str] = {
 }  # fmt: skip
 
 
-def overwriting_slips(step: WrittenStep) -> Iterator[Slip]:
+def _overwriting(step: WrittenStep) -> Iterator[Slip]:
     """Yield, for each parameter that exactly one line changes, what that line does."""
-    function, given = called_function(step.node), called_function(step.given)
+    called, given = called_function(step.node), called_function(step.given)
+    function = next((each for each in step.functions if each.node is called), None)
     if function is None or given is None:
         return
-    names = [name for name in parameters_of(given) if name != "self"]
-    for number, name in enumerate(names, start=1):
-        found = list(_changes(step, function, name))
+    for number, name in enumerate(arguments_of(given), start=1):
+        found = list(_changes(function.nodes, name))
         if len(found) == 1:
             node, what = found[0]
             # The words of a known mistake speak of an operator, and leave the line to the student.
             known = r"\A[^\n]*" if isinstance(node, ast.AugAssign) else ""
             seen = rf"{known}It overwrites argument number {number}\b"
-            look = f"{capitalized(step.line(node))} {what}"
-            yield Slip((Outcome.WRONG_VALUES,), seen, "", look)
+            yield Slip((Outcome.WRONG_VALUES,), seen, "", f"{step.place(node)} {what}")
 
 
-def _changes(step: WrittenStep, function: Definition, name: str) -> Iterator[tuple[ast.AST, str]]:
+def _changes(nodes: Sequence[ast.AST], name: str) -> Iterator[tuple[ast.AST, str]]:
     """Yield each place of a function that changes the value of a parameter, and what it does.
 
     None where the name stands for something else from some line on.
     """
-    nodes = step.own_nodes(function)
     if _is_set_anew(nodes, name):
         return
     for node in nodes:
         match node:
             case ast.AugAssign(target=target, op=operator) if _is_of(target, name):
-                sign = _SIGNS.get(type(operator), "an operator with `=`")
-                shown = f"`{sign}`" if "=" in sign and " " not in sign else sign
+                sign = _SIGNS.get(type(operator))
+                shown = f"`{sign}`" if sign else "an operator with `=`"
                 yield node, f"uses {shown}, which changes numbers in place. `a = a - b` does not."
             case ast.Assign(targets=[ast.Subscript() as target]) if _is_of(target, name):
                 yield node, f"assigns to a part of `{name}` itself. What makes a new one first?"
@@ -372,69 +511,122 @@ def _is_of(target: ast.expr, name: str) -> bool:
     return isinstance(target, ast.Name) and target.id == name
 
 
-# Slips of precision: a dtype that is not taken from the inputs, of a new tensor or by its name.
+# What is seen of a generator: it is unpacked, as far as it may be.
+_SEQUENCE = r"returns (a list or tuple of \d|\d+ values|an object of type generator)"
+_LATER = "A generator gives its values later, one at a time. What is asked for is the result."
+# What is said where only the numbers show that something is wrong.
+_UNEXPLAINED = r"\A[^\n]*(NaN|different numbers|as expected|others are not|the result holds)"
+# What is raised when axes or memory are not as a line that is dropped would have made them.
+_DROPS = "{Line} calls `{name}` and drops the result."
+_OTHER_AXES = r"view size|shapes|must match the size|matrix product"
 
-_MAKERS = ("zeros", "ones", "full", "empty", "eye", "tensor", "linspace", "rand", "randn")
-# The dtype that a name stands for, as text or as an attribute of the library.
-_DTYPES = {"single": "float32", "half": "float16", "double": "float64"} | {
-    name: name for name in ("float16", "bfloat16", "float32", "float64")
-}
-_CASTS = {"float": "float32", "half": "float16", "double": "float64", "bfloat16": "bfloat16"}
-_RETURNED = r"is {dtype}, but the inputs"
-_MIXED = r"of different precision"
-_MEETS = "Two tensors of different precision meet there."
-
-
-def precision_slips(step: WrittenStep) -> Iterator[Slip]:
-    """Yield the lines of a step that make a tensor of PyTorch without a dtype, or name one."""
-    for _, function in step.functions:
-        for node in step.own_nodes(function):
-            place = capitalized(step.line(node))
-            if maker := _maker(node):
-                dtype = "float32"
-                look = (
-                    f"{place} makes a tensor with `torch.{maker}`, and its dtype is not taken from "
-                    "the inputs. `dtype=`, `torch.zeros_like` or `x.new_zeros` can do that."
-                )
-            elif dtype := _named_dtype(node):
-                look = (
-                    f"{place} asks for {dtype}, whatever the inputs are. Where could your code "
-                    "read which dtype they have?"
-                )
-            else:
-                continue
-            yield Slip((Outcome.WRONG_TYPE,), _RETURNED.format(dtype=dtype), "", look)
-            yield Slip((Outcome.RAISED,), _MIXED, "", f"{_MEETS} {look}")
-
-
-def _maker(node: ast.AST) -> str:
-    """Return the function of PyTorch that a call makes a tensor with, if it is given no dtype."""
-    match node:
-        case ast.Call(
-            func=ast.Attribute(value=ast.Name(id="torch"), attr=maker), keywords=named
-        ) if maker in _MAKERS and all(each.arg not in ("dtype", None) for each in named):
-            return maker
-    return ""
-
-
-def _named_dtype(node: ast.AST) -> str:
-    """Return the dtype that a node asks for by its name, or by a method named after it."""
-    match node:
-        case ast.Call(func=ast.Attribute(attr=cast), args=[], keywords=[]):
-            return _CASTS.get(cast, "")
-        case ast.Attribute(value=ast.Name(id="torch"), attr=name):
-            return _DTYPES.get(name, "")
-        case ast.Constant(value=str(text)):
-            return _DTYPES.get(text, "")
-    return ""
-
-
-_UNTRAINED = (Outcome.RAISED, Outcome.WRONG_TYPE, Outcome.WRONG_VALUES)
-_WRONG = (*_UNTRAINED, Outcome.WRONG_SHAPE, Outcome.TIMED_OUT)
-_UNGRADED = r"require grad|grad_fn|gradient"
-_UNLIKE = (Outcome.WRONG_TYPE, Outcome.RAISED)
-_OTHER_PRECISION = r"float64|float16|same dtype|different precision"
-_SWITCHES = ("set_grad_enabled", "inference_mode")
+# Of each function, in the order in which they are told: the first that explains a finding.
+_RULES = (
+    SlipRule(
+        _left_over,
+        (Outcome.NOT_WRITTEN,),
+        f"^{not_written('{function}')}|^{not_written('{step}')}",
+        "{Line} still raises `NotImplementedError`: delete it.",
+        "",
+        becomes=Outcome.RAISED,
+    ),
+    SlipRule(
+        _calls(r"breakpoint|set_trace|pdb\.set_trace"),
+        _RAISED,
+        "BdbQuit",
+        "{Line} calls `{called}()`, which waits for your keys.",
+        "A check has no keyboard, so the call ends there. Take that line out: `attn debug {step}` "
+        "stops in your function and listens to your keys.",
+    ),
+    SlipRule(
+        _compiled,
+        _TIMED_OUT,
+        "",
+        "{Line} has `torch.compile`, and the first call, which compiles, was not done in time.",
+        "Your function computes the same without it.",
+    ),
+    SlipRule(
+        _compiled,
+        _RAISED,
+        "Inductor|(?i:torch_?dynamo)",
+        "{Line} has `torch.compile`, and nothing can be compiled where your code is graded.",
+        "Your function computes the same without it.",
+    ),
+    SlipRule(
+        _coroutine,
+        _UNLIKE,
+        r"\bcoroutine\b",
+        "{Line} has `async def`: a call of `{function}` gives a coroutine and runs none of its "
+        "lines.",
+        "What is written before `def` where a function runs at once?",
+    ),
+    SlipRule(
+        _yields,
+        _UNTYPED,
+        _SEQUENCE,
+        "{Line} has `{word}`, so `{function}` returns a generator.",
+        _LATER,
+    ),
+    SlipRule(
+        _generators,
+        _UNTYPED,
+        _SEQUENCE,
+        "{Line} returns a generator: it has a `for` in round brackets.",
+        _LATER,
+    ),
+    SlipRule(
+        _early_returns,
+        _WRONG,
+        "",
+        "{Line} returns inside the loop, so the loop ends in its first round.",
+        "Where must the `return` stand, so that every round runs?",
+    ),
+    _outside,
+    _nothing_returned,
+    SlipRule(
+        _lists,
+        _RAISED,
+        "'list'|must be Tensor, not list",
+        "",
+        "{Line} {made}. A list does no arithmetic number by number, and has no axes.",
+    ),
+    SlipRule(
+        _calls(r".*\.(empty|empty_like|new_empty)"),
+        (Outcome.WRONG_VALUES,),
+        _UNEXPLAINED,
+        "",
+        "{Line} makes an array with `{method}`: it holds whatever lay in memory, until your code "
+        "sets its numbers. Does it set all?",
+        beside=True,
+    ),
+    SlipRule(
+        _in_place,
+        _RAISED,
+        "inplace operation|in-place operation",
+        "{Line} changes {name} in place.",
+        "The backward pass needs the numbers that stood there. How do you write that line so that "
+        "it makes a new tensor?",
+    ),
+    SlipRule(_dropped, _DIFFERENT, "", _DROPS, "{who}"),
+    SlipRule(_dropped, _RAISED, _OTHER_AXES, _DROPS, "{who}"),
+    SlipRule(
+        _local_attributes,
+        _UNLIKE,
+        "no attribute [`']{name}[`']",
+        "{Line} sets a local {shown}: `self.` is missing.",
+        "A variable of `__init__` is gone when that has run. What does an object keep?",
+    ),
+    SlipRule(_precisions, _UNTYPED, "is {dtype}, but the inputs", "", "{Line} {does}"),
+    SlipRule(
+        _precisions,
+        _RAISED,
+        "of different precision",
+        "",
+        "Two tensors of different precision meet there. {Line} {does}",
+    ),
+)
+# Of each step as a whole, after those.
+_STEP_RULES = (_methods, _steps_of_self, _handed_over, *NAME_RULES, _overwriting)
 
 
 def slips_in(
@@ -445,87 +637,74 @@ def slips_in(
     `given` is the text of the exercise, with its signatures. `live` says that the code runs in the
     kernel of its notebook.
     """
-    readable = [(tree, cell) for cell in submission.cells if (tree := parsed(cell))]
-    trees = [tree for tree, _ in readable]
-    notebook = is_notebook(submission.path)
+    cells = [(tree, cell) for cell in submission.cells if (tree := parsed(cell))]
+    trees = [tree for tree, _ in cells]
     handed_out = parsed(given)
     originals = {node.name: node for node in top_level(handed_out)} if handed_out else {}
-    written = {node.name: (node, cell) for tree, cell in readable for node in top_level(tree)}
     names = [step.name for step in exercise.steps]
-    known = CodeNames.of(trees, names, exercise.library, notebook=notebook, live=live)
-    absent = absent_modules(trees, exercise.library, given)
-    steps = [
-        WrittenStep(name, node, originals.get(name), cell, notebook)
-        for name, (node, cell) in written.items()
-        if name in names
-    ]
+    notebook, library = is_notebook(submission.path), exercise.library
+    absent = absent_modules(trees, library, given)
+    code = WholeCode(cells, originals, names, library, notebook, live, absent)
     found: dict[str, list[Slip]] = {name: list(_settings(trees, notebook)) for name in names}
-    for step in (each for each in steps if only in ("", each.name)):
-        found[step.name] += body_slips(step)
-        found[step.name] += dropped_result_slips(step, names)
-        found[step.name] += class_slips(step, trees, names)
-        found[step.name] += precision_slips(step)
-        found[step.name] += handed_over_slips(step, steps)
-        found[step.name] += _absent_names(step, absent, known)
-        found[step.name] += name_slips(step, known)
-        found[step.name] += overwriting_slips(step)
+    for name, (node, text) in code.definitions.items():
+        if name in names and only in ("", name):
+            step = WrittenStep(name, node, originals.get(name), text, code)
+            for function in step.functions:
+                found[name] += (slip for rule in _RULES for slip in rule(function))
+            found[name] += (slip for step_rule in _STEP_RULES for slip in step_rule(step))
     for name, look in repeated(submission.cells, exercise).items():
-        found[name].append(Slip(_WRONG, "", "", look, beside=True))
+        found[name].append(Slip((*_WRONG, *_RAISED, *_TIMED_OUT), "", "", look, beside=True))
     elsewhere = misplaced(submission.cells, exercise, originals) | dict(submission.not_run)
     for name, look in elsewhere.items():
         found[name].append(Slip((Outcome.NOT_WRITTEN,), rf"`{name}`", "", look))
     return found
 
 
+# Calls outside the functions that change what the library does in all of them: the name, what it
+# is called with, how checks end then and what they say, and what to tell the student.
+_SETTINGS: Sequence[tuple[str, Callable[[ast.Call], bool], tuple[Outcome, ...], str, str]] = (
+    (
+        "set_grad_enabled|inference_mode",
+        lambda call: not _constants(call.args[:1], True),
+        (Outcome.RAISED, Outcome.WRONG_TYPE, Outcome.WRONG_VALUES),
+        "require grad|grad_fn|gradient",
+        "PyTorch records no gradients, in all of your code.",
+    ),
+    (
+        "set_default_dtype",
+        lambda _: True,
+        _UNLIKE,
+        "float64|float16|same dtype|different precision",
+        "PyTorch makes tensors in that precision, in all of your code.",
+    ),
+    (
+        "seterr",
+        lambda call: _constants((each.value for each in call.keywords), "raise"),
+        _RAISED,
+        "FloatingPointError",
+        "NumPy raises an error where it would only warn: also where a number that is nearly 0 "
+        "becomes 0.",
+    ),
+    (
+        "simplefilter|filterwarnings",
+        lambda call: _constants(call.args[:1], "error"),
+        _RAISED,
+        r"`\w*Warning\b",
+        "what is only a warning raises an error.",
+    ),
+)
+
+
 def _settings(trees: Sequence[ast.Module], notebook: bool) -> Iterator[Slip]:
-    """A switch outside the functions that changes what the library does in all of them."""
-    for tree in trees:
-        for node in tree.body:
-            match node:
-                case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name), args=arguments)) if (
-                    name in _SWITCHES and not (arguments and _is_true(arguments[0]))
-                ):
-                    fact = f"{capitalized(line_words(node, notebook))} calls `{name}`."
-                    look = "From there on, PyTorch records no gradients, in all of your code."
-                    yield Slip(_UNTRAINED, _UNGRADED, fact, look)
-                case ast.Expr(value=ast.Call(func=ast.Attribute(attr="set_default_dtype"))):
-                    fact = f"{capitalized(line_words(node, notebook))} calls `set_default_dtype`."
-                    look = "From there on, PyTorch makes tensors in that precision, in all of your "
-                    yield Slip(_UNLIKE, _OTHER_PRECISION, fact, f"{look}code.")
-                case ast.Expr(
-                    value=ast.Call(func=ast.Attribute(attr="seterr"), keywords=named)
-                ) if any(_is_text(each.value, "raise") for each in named):
-                    fact = f"{capitalized(line_words(node, notebook))} calls `seterr`."
-                    look = (
-                        "From there on, NumPy raises an error where it would only warn: also where "
-                    )
-                    look += "a number that is nearly 0 becomes 0."
-                    yield Slip((Outcome.RAISED,), r"FloatingPointError", fact, look)
-                case ast.Expr(
-                    value=ast.Call(
-                        func=ast.Attribute(attr="simplefilter" | "filterwarnings" as name),
-                        args=[first, *_],
-                    )
-                ) if _is_text(first, "error"):
-                    fact = f"{capitalized(line_words(node, notebook))} calls `{name}`."
-                    look = "From there on, what is only a warning raises an error."
-                    yield Slip((Outcome.RAISED,), r"`\w*Warning\b", fact, look)
+    for node in (node for tree in trees for node in tree.body):
+        match node:
+            case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name)) as call):
+                for names, does, outcomes, seen, what in _SETTINGS:
+                    if re.fullmatch(names, name) and does(call):
+                        fact = f"{capitalized(line_words(node, notebook))} calls `{name}`."
+                        yield Slip(outcomes, seen, fact, f"From there on, {what}")
 
 
-def _is_text(node: ast.expr, text: str) -> bool:
-    return isinstance(node, ast.Constant) and node.value == text
-
-
-def _is_true(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is True
-
-
-def _absent_names(step: WrittenStep, absent: Mapping[str, str], names: CodeNames) -> Iterator[Slip]:
-    """The names in a step that come from a module which is not there."""
-    for name, module in absent.items():
-        setting = names.statements.get(name)
-        if setting is not None:
-            place = capitalized(line_words(setting, names.notebook))
-            fact = f"`{name}` comes from `{module}`, which is not there when your code is graded."
-            look = f"{place} imports it. The exercise needs only what it imports itself."
-            yield Slip((Outcome.RAISED,), rf"name '{re.escape(name)}' is not defined", fact, look)
+def _constants(nodes: Iterable[ast.expr], value: object) -> bool:
+    """Whether one of the nodes is this very value."""
+    return any(isinstance(each, ast.Constant) and each.value == value for each in nodes)

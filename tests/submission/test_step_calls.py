@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from autograder.submission.salvage import may_call, names_reached
-from autograder.submission.slip import MOST_NODES, names_of_statements
+from autograder.submission.syntax_tree import MOST_NODES, names_of_statements
 
 PLAIN = "import numpy as np\ndef softmax(x):\n    return np.exp(x)\n"
 

@@ -40,8 +40,8 @@ from autograder.submission.missing_import import (
     without_absent,
 )
 from autograder.submission.reading import Submission
-from autograder.submission.slip import Slip, explained
-from autograder.submission.slips import by_parameter_name, slips_in
+from autograder.submission.slip import Slip, by_parameter_name, explained
+from autograder.submission.slips import slips_in
 
 if TYPE_CHECKING:  # where there are no processes, nothing of theirs is loaded
     from autograder.learning.runner.process import Stop

@@ -26,7 +26,7 @@ from autograder.model.verdict import (
     told_once,
 )
 from autograder.submission.cells import parsed, top_level
-from autograder.submission.slip import methods_of
+from autograder.submission.syntax_tree import methods_of
 
 FORMAT_VERSION = 1
 

@@ -1,0 +1,230 @@
+"""What a syntax tree tells: its nodes in order, and the names that they set, take and mention.
+
+Nothing here recurses: a tree can be deeper than Python's own stack.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+from autograder.model.signature import Definition
+from autograder.submission.cells import DefinitionNode
+
+# The nodes of a syntax tree, in the order of `ast.walk`, without its detours.
+#
+# The texts of a class are read from end to end, and most of a tree are leaves: Python's own walk
+# asks every node for its fields by their names. The trees are a parser's own, which sets all
+# fields.
+
+# A field in Python's own grammar of its trees, such as `expr* args`, and what holds no nodes.
+_FIELD = re.compile(r"(\w+)[*?]? (\w+)")
+_PLAIN = ("identifier", "string", "int", "constant")
+
+
+def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    """Return the fields of a kind of node that may hold nodes, in their order."""
+    plain = {name for what, name in _FIELD.findall(kind.__doc__ or "") if what in _PLAIN}
+    return tuple(name for name in kind._fields if name not in plain)
+
+
+_KINDS = [each for each in vars(ast).values() if isinstance(each, type)]
+FIELDS = {kind: _fields(kind) for kind in _KINDS if issubclass(kind, ast.AST)}
+
+MOST_NODES = 20_000  # of one step that are looked at
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_SCOPES = frozenset((*_DEFINITIONS, ast.Lambda))
+# What only marks another node: whether its value is read or set, and which operator it is.
+_SIGNS = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
+_MARKS = frozenset(kind for kind in FIELDS if issubclass(kind, _SIGNS))
+
+
+def nodes_in(node: ast.AST, most: int = sys.maxsize) -> list[ast.AST]:
+    """Return a node and all within it, the outer ones first; of a large tree the first `most`."""
+    found = [node]
+    for each in found:  # it grows meanwhile
+        if len(found) >= most:
+            return found[:most]
+        found += _children(each)
+    return found
+
+
+def own_nodes(node: ast.AST) -> tuple[ast.AST, ...]:
+    """Return what belongs to a function itself, in order: nothing inside functions within it.
+
+    Marks are left out.
+    """
+    found: list[ast.AST] = []
+    waiting = _children(node)[::-1]
+    for _ in range(MOST_NODES):
+        if not waiting:
+            break
+        child = waiting.pop()
+        kind = child.__class__
+        if kind in _MARKS:
+            continue
+        found.append(child)
+        if kind not in _SCOPES:
+            waiting += reversed(_children(child))
+    return tuple(found)
+
+
+def _children(node: ast.AST) -> list[ast.AST]:
+    """Return the nodes directly within one, in order."""
+    found: list[ast.AST] = []
+    for field in FIELDS[node.__class__]:
+        value = getattr(node, field)
+        if value.__class__ is list:
+            found += filter(None, value)  # a dictionary's keys may be None
+        elif value is not None:
+            found.append(value)
+    return found
+
+
+def methods_of(node: DefinitionNode | None) -> dict[str, Definition]:
+    """Return the methods of a class, by name; of anything else none."""
+    body = node.body if isinstance(node, ast.ClassDef) else ()
+    return {item.name: item for item in body if isinstance(item, Definition)}
+
+
+def parameters_of(node: DefinitionNode | None) -> list[str]:
+    """Return the names of a function's parameters, in order; of anything else none."""
+    if node is None or isinstance(node, ast.ClassDef):
+        return []
+    arguments = node.args
+    plain = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    return [each.arg for each in plain]
+
+
+def called_name(node: ast.AST) -> str:
+    """Return what a call or a name stands for: `print`, `np.sum`, or `?.sum` of any other value."""
+    match node.func if isinstance(node, ast.Call) else node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=ast.Name(id=owner), attr=name):
+            return f"{owner}.{name}"
+        case ast.Attribute(attr=name):
+            return f"?.{name}"
+    return ""
+
+
+# The names that code sets, takes, imports and mentions.
+
+_IMPORTS, _PARTS = (ast.Import, ast.ImportFrom), (ast.Attribute, ast.Subscript)
+_NAMED = (*_DEFINITIONS, ast.ExceptHandler)
+_BINDING = frozenset((ast.Name, ast.arg, *_IMPORTS, *_NAMED))
+# The kinds of nodes that tell more than a name: most are of none of them.
+_TELLING = frozenset((ast.Global, ast.Call, *_IMPORTS, *_PARTS))
+
+
+def imported_by(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
+    """Yield the names that imports among these nodes set, each with the package it comes from."""
+    for node in nodes:
+        if isinstance(node, _IMPORTS):
+            for each in node.names:
+                module = node.module if isinstance(node, ast.ImportFrom) else each.name
+                yield name_of(each), (module or "").split(".")[0]
+
+
+def name_of(imported: ast.alias) -> str:
+    """Return the name that a part of an import sets: `np` for `numpy as np`, `a` for `a.b`."""
+    return (imported.asname or imported.name).split(".")[0]
+
+
+def names_bound_in(node: ast.AST) -> set[str]:
+    """Return the names that a function sets or takes, anywhere in it."""
+    return names_bound_by(nodes_in(node))
+
+
+def names_bound_by(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the names that these nodes, each by itself, set or take."""
+    bound = set()
+    for child in nodes:
+        if type(child) not in _BINDING:  # as most are
+            continue
+        if isinstance(child, ast.Name):
+            if not isinstance(child.ctx, ast.Load):
+                bound.add(child.id)
+        elif isinstance(child, ast.arg):
+            bound.add(child.arg)
+        elif isinstance(child, _IMPORTS):
+            bound |= {name_of(each) for each in child.names}
+        elif isinstance(child, _NAMED):
+            bound.add(child.name or "")
+    return bound
+
+
+def names_used_in(node: ast.AST) -> set[str]:
+    """Return the names that a node mentions, whether it reads or sets them."""
+    return {each.id for each in nodes_in(node) if isinstance(each, ast.Name)}
+
+
+@dataclass(frozen=True)
+class StatementNames:
+    """The names in one statement: those that it sets or takes, and those that it mentions.
+
+    shared: what it declares `global`. stored: what changed attributes and items begin with, and
+    these attributes. touched: what calls of methods, and what changed attributes and items begin
+    with. Of a statement with too many nodes, nothing is told: it is not `whole`.
+    """
+
+    bound: frozenset[str] = frozenset()
+    mentioned: frozenset[str] = frozenset()
+    shared: frozenset[str] = frozenset()
+    stored: frozenset[str] = frozenset()
+    touched: frozenset[str] = frozenset()
+    whole: bool = True
+
+
+_NOT_WHOLE = StatementNames(whole=False)
+_READ: WeakKeyDictionary[ast.Module, tuple[StatementNames, ...]] = WeakKeyDictionary()
+
+
+def names_of_statements(tree: ast.Module) -> tuple[StatementNames, ...]:
+    """Return the names in each statement of a tree, in order; they are kept as long as it is.
+
+    They are read once and asked for often: whether a step may call another, which names a hand-in
+    makes known, and what it does not import.
+    """
+    if tree not in _READ:
+        _READ[tree] = tuple(map(_names_in, tree.body))
+    return _READ[tree]
+
+
+def _names_in(node: ast.stmt) -> StatementNames:
+    inside = nodes_in(node, MOST_NODES)
+    if len(inside) == MOST_NODES:
+        return _NOT_WHOLE
+    mentioned = {each.id for each in inside if isinstance(each, ast.Name)}
+    shared, stored, touched = set[str](), set[str](), set[str]()
+    for each in inside:
+        if each.__class__ not in _TELLING:
+            continue
+        if isinstance(each, ast.Call) and isinstance(each.func, _PARTS):
+            touched.add(_root(each.func))
+        elif isinstance(each, _PARTS):
+            names = {each.attr} if isinstance(each, ast.Attribute) else set()
+            mentioned |= names
+            if not isinstance(each.ctx, ast.Load):
+                stored |= {_root(each), *names}
+                touched.add(_root(each))
+        elif isinstance(each, ast.Global):
+            shared.update(each.names)
+        elif isinstance(each, _IMPORTS):
+            mentioned.update(alias.name for alias in each.names)
+    found = (names_bound_by(inside), mentioned, shared, stored, touched)
+    bound, mentions, shares, stores, touches = map(frozenset[str], found)
+    return StatementNames(bound, mentions, shares, stores, touches)
+
+
+def _root(node: ast.AST) -> str:
+    """Return the name that an expression such as `table.entries[0]` begins with, or ""."""
+    for _ in range(MOST_NODES):
+        if not isinstance(node, _PARTS):
+            break
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
