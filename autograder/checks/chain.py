@@ -19,7 +19,6 @@ from autograder.checks.memory import KnownWalks, RightWalk, StepCall
 from autograder.checks.reference import Reference
 from autograder.judging.compare import ResultSpec, arrays_of, compare, compare_form, whole_number
 from autograder.judging.diagnosis import diagnose, failure
-from autograder.judging.inprocess import round_tripped
 from autograder.model.request import (
     Failed,
     PipelinedRespondent,
@@ -30,6 +29,7 @@ from autograder.model.request import (
 )
 from autograder.model.verdict import ChainVerdict, Finding, Outcome, StepVerdict
 from autograder.protocol.arrays import to_library
+from autograder.protocol.crossing import round_tripped
 from autograder.protocol.wire import Value
 
 Run = Callable[[ModuleType], Value]

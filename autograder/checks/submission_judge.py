@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
@@ -17,7 +17,7 @@ from autograder.checks.draw import Draw
 from autograder.checks.marks import needs_only_ours
 from autograder.checks.memory import InputSeeds
 from autograder.checks.one_piece import OnePiece, is_in_one_piece, probes
-from autograder.checks.own_layer import WholeLayer, end_to_end, with_layer
+from autograder.checks.own_layer import CallTracing, WholeLayer, end_to_end, with_layer
 from autograder.checks.step_judge import STUCK, StepJudge
 from autograder.checks.varied_request import UNFIT, OwnAnswers, parameters, questions_of
 from autograder.errors import KitError
@@ -217,10 +217,13 @@ class SubmissionJudge:
             on_step(judged[-1])
         layers = self._runner.reference.layers
         asked = tuple(judged) if _stuck(judged) else judge.at_length(tuple(judged))
-        steps = led_to_the_first(without_blame(judge.charged(asked), layers), layers)
+        blamed = without_blame(judge.charged(asked), layers)
+        steps = led_to_the_first(blamed, layers)
         whole = self._whole(steps, chain)
         earned = self._layer.credited(steps) if layer_earns_steps else steps
-        told, remarks = self._told(earned, respondent, layer_earns_steps)
+        first = {step.name for step, led in zip(blamed, steps) if step is led and step.finding}
+        questions = {} if _stuck(judged) else self._failed(judge, first & set(layers), earned)
+        told, remarks = self._told(earned, respondent, layer_earns_steps, questions)
         if seeds.common is not None:
             answers = CommonAnswers(self._runner, respondent, judge.leans_on, seeds.common)
             told, more = _noted(answers, told)
@@ -260,18 +263,36 @@ class SubmissionJudge:
                 return run.chain
         return verdict
 
-    def _told(
-        self, steps: tuple[StepVerdict, ...], respondent: Respondent, layer_earns_steps: bool
-    ) -> tuple[tuple[StepVerdict, ...], tuple[str, ...]]:
-        """Say what is wrong inside a layer that is written in one piece; no outcome changes.
+    def _failed(
+        self, judge: StepJudge, names: Collection[str], steps: Iterable[StepVerdict]
+    ) -> dict[str, CheckQuestion]:
+        """Return the question that each of these steps failed, and that is told of."""
+        told = ((step.name, step.failing) for step in steps if step.name in names)
+        asked = ((name, judge.failed(name, check.name)) for name, check in told if check)
+        return {name: found[0] for name, found in asked if found}
 
-        Where that is the work of one step, the layer earns the points of the others that it does.
-        Where we fail to see it, the steps stay as they are, and a remark says so.
+    def _told(
+        self,
+        steps: tuple[StepVerdict, ...],
+        respondent: Respondent,
+        layer_earns_steps: bool,
+        questions: Mapping[str, CheckQuestion],
+    ) -> tuple[tuple[StepVerdict, ...], tuple[str, ...]]:
+        """Say what is wrong inside a layer: which call, or what in one that is in one piece.
+
+        No outcome changes. Where the latter is the work of one step, the layer earns the points of
+        the others that it does. Where we fail to see it, the steps stay as they are, and a remark
+        says so.
         """
         layer = self._layer.step
-        if layer is None or not is_in_one_piece(layer.name, steps):
-            return steps, ()
         try:
+            tracing = CallTracing(self._runner.reference, respondent, steps)
+            steps = tuple(
+                tracing.traced(step, questions[step.name]) if step.name in questions else step
+                for step in steps
+            )
+            if layer is None or not is_in_one_piece(layer.name, steps):
+                return steps, ()
             (own,) = (step for step in steps if step.name == layer.name)
             inside = self._inside(own, respondent)
             told = tuple(self._diagnosed(s, inside) if s is own else s for s in steps)

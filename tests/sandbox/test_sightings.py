@@ -9,7 +9,7 @@ import pytest
 
 from autograder.protocol import wire
 from autograder.sandbox.exchange import read_sightings
-from autograder.worker.tracing import LARGEST_SEEN, MOST_SEEN, ExpressionWatch, run_watched
+from autograder.worker.sightings import LARGEST_SEEN, MOST_SEEN, ExpressionWatch, run_watched
 
 X = np.arange(12.0).reshape(3, 4)
 

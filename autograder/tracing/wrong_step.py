@@ -1,4 +1,4 @@
-"""Findings on a layer, told by the step or the call that is at fault and not by its numbers."""
+"""Findings on a layer, told by a step or call at fault; steps that only a layer shows wrong."""
 
 from __future__ import annotations
 
@@ -10,19 +10,16 @@ from itertools import combinations
 
 import numpy as np
 
-from autograder.judging.compare import apart
 from autograder.judging.diagnosis import PLACE, place_in, place_inside
-from autograder.judging.layer_calls import LayerCall
 from autograder.judging.value_words import type_words
 from autograder.model.request import Reply, Request, Returned
 from autograder.model.symbols import UNWRITTEN
 from autograder.model.verdict import CheckVerdict, Finding, Outcome
+from autograder.protocol.call import LayerCall
 from autograder.protocol.wire import Value
+from autograder.tracing.calls import small_error
 
 PASSING = "Each step that your layer calls passes its own check."
-# Of the largest number: right answers in double precision are much nearer, also where a step has
-# computed with single precision.
-SMALL = 5e-7
 IN_THE_LAYER = "in_the_layer"
 _TITLE = "it works where your own code calls it"
 
@@ -174,24 +171,6 @@ def waiting(finding: Finding, wrong: WrongStep, caller: str) -> Finding:
     told = reworded(finding, fact, f"Look there first.{own}".strip())
     misconception = wrong.seen.misconception
     return replace(told, outcome=Outcome.WAITS, right="", misconception=misconception)
-
-
-def small_error(given: Value, expected: Value) -> Finding | None:
-    """Return what is wrong with the numbers of a step by less than its own checks can see, if any.
-
-    Both are in double precision, in which right answers agree to many more digits. Such an error is
-    small in the step, and may grow in what a layer makes of it.
-    """
-    largest, difference = apart(given, expected)
-    if difference <= SMALL * largest:
-        return None
-    return Finding(
-        Outcome.WRONG_VALUES,
-        f"Its numbers are nearly right: they differ by up to {difference:.1g}, and the largest is "
-        f"{largest:.2g}.",
-        look="That is too much for what the layer makes of them. Is a small number added "
-        "somewhere, or a bound set, that is not expected?",
-    )
 
 
 def reworded(finding: Finding, fact: str, look: str) -> Finding:

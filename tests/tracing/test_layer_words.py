@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from _pytest.mark.structures import ParameterSet
 
-from autograder.judging.call_deviation import array_words
 from autograder.model.verdict import Outcome
+from autograder.tracing.calls import array_words
 from autograder.verification.wording import StudentText, reading_gaps
-from judging.judged_layer import HEADS, NUMPY, STRETCH, TORCH, VIT, Change, judged, words
+from tracing.judged_layer import HEADS, NUMPY, STRETCH, TORCH, VIT, Change, judged, words
 
 CAUSAL = "CausalMultiHeadAttention"
 MADE = "self.Wqkv, self.Wo = create_projections(hidden_size, bias)\n"
