@@ -20,6 +20,7 @@ from autograder.checks.draw import Draw
 from autograder.checks.reference import Reference, load_module
 from autograder.checks.student import Student
 from autograder.checks.varied_request import calls_in, cotangent
+from autograder.judging.diagnosis import PAIR
 from autograder.judging.examples import Example
 from autograder.judging.expectation import Agrees, CheckFailed
 from autograder.model.exercise import SOLUTION, Exercise, Step
@@ -246,8 +247,9 @@ class CallTracing:
         if not layer.seen.calls or not layer.seen.reached <= right:
             return None
         known = self.reference.misconceptions
-        about = next((each.step for each in known if each.name == finding.misconception), "")
-        return layer.told(finding, about)
+        names = (finding.misconception or "").split(PAIR)
+        about = next((each.step for each in known if each.name in names), "")
+        return layer.told(finding, "" if about in self.reference.layers else about)
 
     def _example(self, failing: CheckVerdict, question: CheckQuestion) -> Example:
         request, expectation = question.request, question.expectation

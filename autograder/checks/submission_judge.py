@@ -23,11 +23,11 @@ from autograder.checks.varied_request import UNFIT, OwnAnswers, parameters, ques
 from autograder.errors import KitError
 from autograder.judging.answer_digest import answer_digest
 from autograder.judging.conditions import STANDING
-from autograder.judging.diagnosis import PLACE
 from autograder.judging.expectation import Agrees, Refused
 from autograder.model.exercise import Step
 from autograder.model.request import Request, Respondent, Returned
 from autograder.model.verdict import ANSWERED, ChainVerdict, Finding, Outcome, StepVerdict
+from autograder.tracing.wrong_step import right_by_itself
 
 # A step that is right is not blamed for a layer that does as a mistake in it would.
 #
@@ -88,25 +88,10 @@ def _led_to(step: StepVerdict, other: StepVerdict | None) -> StepVerdict:
 
 def _told(step: StepVerdict, right: Collection[str]) -> StepVerdict:
     checks = (
-        replace(check, finding=_reworded(check.finding, right)) if check.finding else check
+        replace(check, finding=right_by_itself(check.finding, right)) if check.finding else check
         for check in step.checks
     )
     return replace(step, checks=tuple(checks))
-
-
-def _reworded(finding: Finding, right: Collection[str]) -> Finding:
-    found = PLACE.match(finding.fact)
-    if found is None or found["step"] not in right:
-        return finding
-    method, name = found["method"], found["step"]
-    mistake = finding.fact[found.end() :]
-    kept = "" if method == "__init__" else ", and at what `__init__` keeps for them"
-    return replace(
-        finding,
-        fact=f"Your `{name}` is right by itself, but your `{method}` gives the same result as "
-        f"with this mistake in it: “{mistake}”",
-        look=f"Look at the lines of `{method}` that call it, or that do its work{kept}.",
-    )
 
 
 # What a wrong step returns on inputs that the whole class gets.

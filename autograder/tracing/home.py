@@ -46,11 +46,12 @@ from autograder.tracing.wrong_step import (
     LayerCalls,
     Spoiler,
     WrongStep,
+    bare,
     in_one_place,
     nameless,
     placed_call,
+    right_by_itself,
     waiting,
-    without_name,
 )
 
 _MAY_WAIT = (*TOLD, Outcome.NOT_WRITTEN)
@@ -118,12 +119,13 @@ class LayerBlame:
         if told := layer.told(finding, step):
             return told
         calls = layer.seen.calls
-        if step and step in layer.seen.reached:
-            return placed_call(without_name(finding, step, method), calls)
-        # It may have a call of the step that it did not come to.
-        raised = finding.outcome is Outcome.RAISED and bool(calls)
-        if step and raised and self._code.calling_line(example.request.target, step):
-            return without_name(finding, step, method)
+        if step and finding.outcome is Outcome.RAISED:
+            # It may have a call of the step that it did not come to.
+            later = calls and self._code.calling_line(example.request.target, step)
+            if later or step in layer.seen.reached:
+                return placed_call(bare(finding), calls)
+        elif step and not self._own_finding(step):
+            return right_by_itself(finding, (step,))
         if step:
             return in_one_place(finding, step, method)
         return placed_call(finding, calls)

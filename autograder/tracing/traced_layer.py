@@ -18,6 +18,7 @@ from autograder.judging.compare import ResultSpec, compare
 from autograder.judging.conditions import without_conditions
 from autograder.judging.examples import Example
 from autograder.judging.expectation import Agrees, judge
+from autograder.judging.other_questions import INFLUENCE
 from autograder.model.request import Failed, Reply, Returned, Watchable, Watched
 from autograder.model.verdict import Finding, Outcome
 from autograder.protocol.call import (
@@ -98,7 +99,8 @@ class TracedLayer:
     def told(self, finding: Finding, mistake: str) -> Finding | None:
         """Return the finding with the call, or the size, that makes the layer wrong.
 
-        It may have named a mistake in the step `mistake`. None where nothing of that was seen.
+        It may have named a mistake in the step `mistake`, "" for one of the layer itself, which
+        says more. None where nothing of that was seen.
         """
         calls, reply = self.seen.calls, self.seen.reply
         if self._is_right(reply):
@@ -131,13 +133,14 @@ class TracedLayer:
     def _of_calls(self, finding: Finding, mistake: str) -> Told | None:
         """Return what is wrong with a call of a step, where that was seen."""
         own, reply = self.seen.calls, self.seen.reply
-        if not own or not self.example.calls:
+        if not own or not self.example.calls or (finding.misconception and not mistake):
             return None
         matched = MatchedCalls.of(own, self.example.calls)
         origin = ValueOrigin(self.example, self.steps.forms)
         words = DeviationWords(self.example, self.code, origin, own, matched, reply)
-        of_the_layer = finding.misconception and mistake not in {call.step for call in own}
-        return _CallBlame(self, words, bool(of_the_layer or finding.cause)).told(finding)
+        uncalled = finding.misconception and mistake not in {call.step for call in own}
+        caused = finding.cause and not INFLUENCE.match(finding.fact)
+        return _CallBlame(self, words, bool(uncalled or caused)).told(finding)
 
     def _of_sizes(self) -> Told | None:
         """Return what is wrong with a size that the class keeps, if one is."""
@@ -164,8 +167,8 @@ def plainly(example: Example) -> Example:
 class _CallBlame:
     """Finds the wrong call of a layer, which `words` describes.
 
-    Where a known mistake of the layer itself, or another cause, was seen, that is `named`: only
-    exact words outdo it.
+    Where a known mistake in a step that it does not call, or another cause, was seen, that is
+    `named`: only exact words outdo it.
     """
 
     layer: TracedLayer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -198,22 +198,32 @@ def without_way_back(finding: Finding, reply: Returned) -> Finding:
     return replace(finding, fact=fact, look="", misconception=None, vague=False, cause=True)
 
 
-def without_name(finding: Finding, step: str, method: str) -> Finding:
-    """Return a finding that named a mistake in a step that is right by itself."""
-    raised = finding.outcome is Outcome.RAISED
-    if raised and finding.evidence:
-        return finding.evidence.bare
-    seen = finding.details[-1] if finding.details else finding.fact
-    # Many mistakes end in the same exception, so that it does not tell them apart.
-    look = (
-        ""
-        if raised
-        else (
-            f"The same comes out of a right `{method}` where `{step}` has this mistake: "
-            f"“{PLACE.sub('', finding.fact)}” Which line of your class has that effect?"
-        )
+def right_by_itself(finding: Finding, right: Collection[str]) -> Finding:
+    """Return a finding that names a mistake in a step of those that are `right`, told so.
+
+    The step is not blamed for a layer that does as a mistake in it would.
+    """
+    found = PLACE.match(finding.fact)
+    if found is None or found["step"] not in right:
+        return finding
+    method, name = found["method"], found["step"]
+    mistake = finding.fact[found.end() :]
+    kept = "" if method == "__init__" else ", and at what `__init__` keeps for them"
+    return replace(
+        finding,
+        fact=f"Your `{name}` is right by itself, but your `{method}` gives the same result as "
+        f"with this mistake in it: “{mistake}”",
+        look=f"Look at the lines of `{method}` that call it, or that do its work{kept}.",
     )
-    return reworded(replace(finding, evidence=None), seen, look)
+
+
+def bare(finding: Finding) -> Finding:
+    """Return what was seen where a finding names a mistake that only ends in the same exception.
+
+    Many do, so that it does not tell them apart.
+    """
+    seen = finding.details[-1] if finding.details else finding.fact
+    return reworded(finding, seen, "")
 
 
 def nameless(finding: Finding) -> Finding:
