@@ -235,12 +235,13 @@ class CallTracing:
             told = self._told(traced, failing.finding)
         except TooLong:
             return layer
-        name = failing.finding.misconception
+        if told is None:
+            return layer
+        named = replace(told, misconception=failing.finding.misconception)
         checks = (
-            replace(check, finding=replace(told, misconception=name)) if check is failing else check
-            for check in layer.checks
+            replace(check, finding=named) if check is failing else check for check in layer.checks
         )
-        return replace(layer, checks=tuple(checks)) if told else layer
+        return replace(layer, checks=tuple(checks))
 
     def _told(self, layer: TracedLayer, finding: Finding) -> Finding | None:
         right = {step.name for step in self.steps if step.passes and not step.leaning}

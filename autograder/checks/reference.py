@@ -430,14 +430,14 @@ class Reference:
         with np.errstate(all="ignore"):
             return InProcess(self.module.__dict__, self.exercise.library).ask(request)
 
-    def calls(self, request: Request) -> tuple[LayerCall, ...]:
-        """Return the calls that its class makes of its steps when it answers `request`.
+    def calls(self, request: Request, steps: tuple[str, ...] = ()) -> tuple[LayerCall, ...]:
+        """Return the calls that its class makes of `steps`, or of all, to answer `request`.
 
         What a step draws anew each time is left out.
         """
         respondent = InProcess(self.module.__dict__, self.exercise.library)
         with np.errstate(all="ignore"):
-            made = respondent.watch(request, tuple(self.functions), {}).calls
+            made = respondent.watch(request, steps or tuple(self.functions), {}).calls
         drawn = {step.name for step in self.exercise.steps if step.compare in KEPT}
         left = (None if call.step in drawn else call.result for call in made)
         return tuple(replace(call, line=0, file="", result=each) for call, each in zip(made, left))

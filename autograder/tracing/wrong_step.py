@@ -211,7 +211,7 @@ def right_by_itself(finding: Finding, right: Collection[str]) -> Finding:
     kept = "" if method == "__init__" else ", and at what `__init__` keeps for them"
     return replace(
         finding,
-        fact=f"Your `{name}` is right by itself, but your `{method}` gives the same result as "
+        fact=f"Your `{name}` is right by itself. But your `{method}` gives the same result as "
         f"with this mistake in it: “{mistake}”",
         look=f"Look at the lines of `{method}` that call it, or that do its work{kept}.",
     )

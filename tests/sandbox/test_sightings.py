@@ -209,7 +209,7 @@ def test_a_call_crosses() -> None:
         {"calls": [None]},
         {"reached": ["other"]},
         {"reached": [["double"]]},
-        *({"calls": [CALL | {name: value}]} for name in CALL for value in (None, [], {}, -1)),
+        *({"calls": [CALL | {name: value}]} for name in CALL for value in (None, -1, 0.5)),
         {"calls": [CALL | {"names": ["x", "y"]}]},
         {"calls": [CALL | {"arguments": [{"kind": "array", "dtype": "f8", "shape": [9]}]}]},
     ],

@@ -266,7 +266,7 @@ def test_where_each_step_is_right_the_call_that_is_not_is_told(
     told = words(name, (old, new))
     assert CALLS[name, old, new] in told
     right = PASSING in told and "The fault is in" not in told
-    assert right or "is right by itself, but your `forward` gives the same result as" in told
+    assert right or "is right by itself. But your `forward` gives the same result as" in told
 
 
 def test_a_step_that_takes_only_booleans_is_not_called_right_beside_a_mask_of_whole_numbers() -> (

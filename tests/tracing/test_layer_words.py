@@ -309,7 +309,7 @@ def test_a_mask_the_wrong_way_round_is_told_as_that() -> None:
 
 def test_a_result_used_for_another_one_is_told_by_the_mistake_that_gives_the_same() -> None:
     told = words(STRETCH, ("(attention_weights @ values)", "(attention_weights @ keys)"))
-    assert "Your `project_two_sequences` is right by itself, but your `forward` gives" in told
+    assert "Your `project_two_sequences` is right by itself. But your `forward` gives" in told
     assert "with this mistake in it: “You return the keys as the" in told
 
 
