@@ -18,7 +18,6 @@ from autograder.checks.author_error import OURS
 from autograder.checks.reference import Reference
 from autograder.judging.compare import ResultSpec, arrays_of, compare, compare_form, whole_number
 from autograder.judging.diagnosis import diagnose, failure
-from autograder.judging.inprocess import round_tripped
 from autograder.model.request import (
     Failed,
     Reply,
@@ -28,6 +27,7 @@ from autograder.model.request import (
 )
 from autograder.model.verdict import ChainVerdict, Finding, Outcome, StepVerdict
 from autograder.protocol.arrays import to_library
+from autograder.protocol.crossing import round_tripped
 from autograder.protocol.wire import Value
 
 Run = Callable[[ModuleType], Value]

@@ -10,8 +10,8 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial, wraps
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import combinations, permutations
 from typing import Any
 
@@ -22,7 +22,6 @@ from autograder.judging.compare import ResultSpec
 from autograder.judging.conditions import conditions_of
 from autograder.judging.diagnosis import place_in, place_inside, same, worded
 from autograder.judging.expectation import VALUES_RIGHT
-from autograder.judging.inprocess import round_tripped
 from autograder.judging.layout import Collection, Place, Shape, same_size
 from autograder.model.request import Request, Respondent, Returned, Sighting, Traceable
 from autograder.model.verdict import Finding, Outcome, StepVerdict
@@ -44,69 +43,28 @@ class Stage:
     given: tuple[Value, ...] = ()
 
 
-@dataclass
-class _Way:
-    """Records the calls that the class makes of its steps, not those of one step in another."""
-
-    reference: Reference
-    stages: list[Stage] = field(default_factory=list)
-    _depth: int = 0
-    _held: dict[bytes, set[int]] = field(default_factory=dict)  # content to stages
-
-    def watched(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a step that does the same, and is recorded."""
-
-        @wraps(function)  # its annotations name the axes
-        def step(*arguments: Any, **keywords: Any) -> Any:
-            given = [self._plain(value) for value in (*arguments, *keywords.values())]
-            self._depth += 1
-            try:
-                result = function(*arguments, **keywords)
-            finally:
-                self._depth -= 1
-            if not self._depth:
-                self._record(name, given, self._plain(result))
-            return result
-
-        return step
-
-    def _plain(self, value: Any) -> Any:
-        return round_tripped(value, self.reference.exercise.library)
-
-    def _record(self, name: str, given: list[Any], result: Any) -> None:
-        sources = {
-            stage
-            for value in given
-            if _is_array(value)
-            for stage in self._held.get(_key(value), ())
-        }
-        form = self.reference.form(name)
-        values = result if isinstance(result, tuple) else (result,)
-        axes = form.axes if len(form.axes) == len(values) else (None,) * len(values)
-        for value, letters in zip(values, axes):
-            if _is_stage(value):
-                self._held.setdefault(_key(value), set()).add(len(self.stages))
-                shape = Shape(value, tuple((letters or "").split()))
-                self.stages.append(Stage(name, shape, frozenset(sources), tuple(given)))
-            elif _is_array(value):  # a mask: what is made of it has its sources
-                self._held.setdefault(_key(value), set()).update(sources)
-
-
 MASKS = ("numbers", "booleans")  # how steps are compared whose results are no way to the output
 
 
 def stages_of(reference: Reference, request: Request) -> tuple[Stage, ...]:
     """Return what the reference's steps give while its class answers `request`, in order."""
-    way, exercise = _Way(reference), reference.exercise
-    watched = {
-        name: way.watched(name, function)
-        for name, function in reference.functions.items()
-        if exercise.step(name).compare not in ("numbers", "booleans")
-        and not exercise.step(name).random
-    }
-    with reference.replaced(watched):
-        reference.ask(request)
-    return tuple(way.stages)
+    steps = [reference.exercise.step(name) for name in reference.functions]
+    names = tuple(step.name for step in steps if step.compare not in MASKS and not step.random)
+    stages: list[Stage] = []
+    held: dict[bytes, set[int]] = {}  # content to stages
+    for call in reference.calls(request, names):
+        arrays = filter(_is_array, call.arguments)
+        sources = {stage for value in arrays for stage in held.get(_key(value), ())}
+        form, values = reference.form(call.step), call.results
+        axes = form.axes if len(form.axes) == len(values) else (None,) * len(values)
+        for value, letters in zip(values, axes):
+            if _is_stage(value):
+                held.setdefault(_key(value), set()).add(len(stages))
+                shape = Shape(value, tuple((letters or "").split()))
+                stages.append(Stage(call.step, shape, frozenset(sources), call.arguments))
+            elif _is_array(value):  # a mask: what is made of it has its sources
+                held.setdefault(_key(value), set()).update(sources)
+    return tuple(stages)
 
 
 def _is_array(value: Any) -> bool:

@@ -20,12 +20,39 @@ from autograder.checks.draw import Draw
 from autograder.checks.reference import Reference, load_module
 from autograder.checks.student import Student
 from autograder.checks.varied_request import calls_in, cotangent
-from autograder.judging.blame_findings import IN_THE_LAYER, LayerCalls, Spoiler
+from autograder.judging.diagnosis import PAIR
+from autograder.judging.examples import Example
 from autograder.judging.expectation import Agrees, CheckFailed
 from autograder.model.exercise import SOLUTION, Exercise, Step
-from autograder.model.request import ContinuingRespondent, Reply, Request, Respondent, Returned
-from autograder.model.verdict import ChainVerdict, Finding, LayerVerdict, Outcome, StepVerdict
+from autograder.model.request import (
+    ContinuingRespondent,
+    ReadableRespondent,
+    Reply,
+    Request,
+    Respondent,
+    Returned,
+    Watchable,
+)
+from autograder.model.verdict import (
+    ChainVerdict,
+    CheckVerdict,
+    Finding,
+    LayerVerdict,
+    Outcome,
+    StepVerdict,
+)
 from autograder.protocol.wire import Value
+from autograder.tracing.layer_code import LayerCode
+from autograder.tracing.traced_layer import (
+    SECONDS,
+    TOLD,
+    KnownSteps,
+    TimeLeft,
+    TooLong,
+    TracedLayer,
+    plainly,
+)
+from autograder.tracing.wrong_step import IN_THE_LAYER, LayerCalls, Spoiler
 
 # Says whether all checks of a step pass with the reference in place of these steps; None when that
 # could not be seen, because the code got stuck.
@@ -181,6 +208,60 @@ def around(layer: StepVerdict, step: str) -> StepVerdict:
         for check in layer.checks
     )
     return replace(layer, checks=tuple(checks))
+
+
+# Which call of a step makes a class wrong, where the steps that it calls are right.
+
+
+@dataclass(frozen=True)
+class CallTracing:
+    """Looks for the wrong call in the layers of one submission; `steps` are the verdicts on all."""
+
+    reference: Reference
+    respondent: Respondent
+    steps: Sequence[StepVerdict]
+
+    def traced(self, layer: StepVerdict, question: CheckQuestion) -> StepVerdict:
+        """Return the verdict on a layer that fails a `question`, told by the call that is wrong."""
+        failing, code = layer.failing, self.respondent
+        if failing is None or failing.finding is None or failing.outcome not in TOLD:
+            return layer
+        if not isinstance(code, ReadableRespondent) or not isinstance(code, Watchable):
+            return layer
+        example = self._example(failing, question)
+        text = LayerCode.of_cells(code.cells)
+        traced = TracedLayer(example, self._known, code, text, TimeLeft(SECONDS))
+        try:
+            told = self._told(traced, failing.finding)
+        except TooLong:
+            return layer
+        if told is None:
+            return layer
+        named = replace(told, misconception=failing.finding.misconception)
+        checks = (
+            replace(check, finding=named) if check is failing else check for check in layer.checks
+        )
+        return replace(layer, checks=tuple(checks))
+
+    def _told(self, layer: TracedLayer, finding: Finding) -> Finding | None:
+        right = {step.name for step in self.steps if step.passes and not step.leaning}
+        if not layer.seen.calls or not layer.seen.reached <= right:
+            return None
+        known = self.reference.misconceptions
+        names = (finding.misconception or "").split(PAIR)
+        about = next((each.step for each in known if each.name in names), "")
+        return layer.told(finding, "" if about in self.reference.layers else about)
+
+    def _example(self, failing: CheckVerdict, question: CheckQuestion) -> Example:
+        request, expectation = question.request, question.expectation
+        asked = Example(request.target, failing.name, failing.title, request, expectation, ())
+        plain = plainly(asked)
+        return replace(plain, calls=self.reference.calls(plain.request))
+
+    @cached_property
+    def _known(self) -> KnownSteps:
+        names = tuple(self.reference.functions)
+        return KnownSteps({name: self.reference.form(name) for name in names}, lambda: names)
 
 
 def end_to_end(

@@ -16,20 +16,19 @@ from autograder.checks.check_runner import Recorder
 from autograder.checks.marks import step_of, title_of
 from autograder.checks.plugin import GradingPlugin, run_graders
 from autograder.checks.reference import Reference, read_reference
-from autograder.checks.step_judge import KEPT
 from autograder.errors import Faults, KitError
 from autograder.judging.compare import arrays_of
 from autograder.judging.conditions import STANDING, without_conditions
 from autograder.judging.distribution import Distributed
 from autograder.judging.examples import AnswerPair, Example, write_examples
 from autograder.judging.expectation import Agrees, Expectation, Refused, judge
-from autograder.judging.inprocess import round_tripped
-from autograder.judging.layer_calls import CallRecorder, LayerCall
 from autograder.judging.value_words import type_words
 from autograder.model.exercise import GRADERS, SOLUTION
 from autograder.model.request import Request, Returned
 from autograder.model.signature import signature_of
 from autograder.protocol import arrays
+from autograder.protocol.call import LayerCall
+from autograder.protocol.crossing import round_tripped
 from autograder.protocol.wire import Linear, Opaque, Value, arrays_in
 
 # Do the axes in the reference's annotations hold for the arrays of a worked example?
@@ -306,15 +305,6 @@ def _calls_of(
         return ()
     if isinstance(expectation, Agrees) and not request.read:
         request, _ = without_conditions(request, expectation)
-    steps, library = tuple(reference.functions), reference.exercise.library
-    recorder = CallRecorder(vars(reference.module), steps, library)
-    with recorder.recording():
-        reference.ask(request)
-    calls = tuple(_kept(reference, call) for call in recorder.calls)
+    calls = reference.calls(request)
     held = sum(a.size for call in calls for a in arrays_in((*call.arguments, call.result)))
     return calls if held <= MOST_NUMBERS else ()
-
-
-def _kept(reference: Reference, call: LayerCall) -> LayerCall:
-    drawn = reference.exercise.step(call.step).compare in KEPT
-    return replace(call, line=0, result=None if drawn else call.result)

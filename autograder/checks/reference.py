@@ -34,7 +34,10 @@ from autograder.model.machine_fault import fault_of
 from autograder.model.request import Reply, Request, Returned
 from autograder.model.signature import signature_of
 from autograder.model.verdict import Finding, Outcome
+from autograder.protocol.call import LayerCall
 from autograder.protocol.wire import Value
+
+KEPT = ("distribution", "layers")  # how steps are compared whose results a layer makes once
 
 # Counterfactual replay: what every known mistake replies to a check's own request.
 #
@@ -426,6 +429,18 @@ class Reference:
         """Answer a request as the reference does."""
         with np.errstate(all="ignore"):
             return InProcess(self.module.__dict__, self.exercise.library).ask(request)
+
+    def calls(self, request: Request, steps: tuple[str, ...] = ()) -> tuple[LayerCall, ...]:
+        """Return the calls that its class makes of `steps`, or of all, to answer `request`.
+
+        What a step draws anew each time is left out.
+        """
+        respondent = InProcess(self.module.__dict__, self.exercise.library)
+        with np.errstate(all="ignore"):
+            made = respondent.watch(request, steps or tuple(self.functions), {}).calls
+        drawn = {step.name for step in self.exercise.steps if step.compare in KEPT}
+        left = (None if call.step in drawn else call.result for call in made)
+        return tuple(replace(call, line=0, file="", result=each) for call, each in zip(made, left))
 
     @cached_property
     def layers(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import pytest
 from autograder.checks.author_error import wrong_checks
 from autograder.checks.check_runner import CheckRunner
 from autograder.checks.collection import Purposes
-from autograder.checks.conversation import CheckTerms, RunningCheck, ask_together
+from autograder.checks.conversation import CheckQuestion, CheckTerms, RunningCheck, ask_together
 from autograder.checks.marks import is_shown_by_layer, shares_inputs, step_of
 from autograder.checks.own_layer import (
     Passes,
@@ -23,9 +23,8 @@ from autograder.checks.own_layer import (
     charged,
     faulty_steps,
 )
-from autograder.checks.reference import suspects_after
+from autograder.checks.reference import KEPT, suspects_after
 from autograder.judging.asking import PassedQuestion, reconciled
-from autograder.judging.blame_findings import Spoiler
 from autograder.judging.conditions import beside_long_axes
 from autograder.judging.expectation import judge
 from autograder.judging.other_questions import other_call_words
@@ -33,16 +32,17 @@ from autograder.model.exercise import Step
 from autograder.model.request import (
     ContinuingRespondent,
     ReadableRespondent,
+    Reply,
     Respondent,
     Returned,
 )
 from autograder.model.verdict import ChainVerdict, CheckVerdict, Finding, Outcome, StepVerdict
+from autograder.tracing.wrong_step import Spoiler
 
 # A step that ends like this takes the whole worker with it, and all the time until then.
 STUCK = (Outcome.TIMED_OUT, Outcome.OUT_OF_MEMORY, Outcome.CRASHED, Outcome.OUTPUT_LIMIT)
 # No other check of the step could see anything new.
 FINAL = (Outcome.NOT_WRITTEN, Outcome.INFRASTRUCTURE, *STUCK)
-KEPT = ("distribution", "layers")  # what a layer makes once and keeps
 NAMED = re.compile(r"`(\w+)[^`]*`")  # the step in "`Layer.forward` is not written yet."
 
 
@@ -283,6 +283,15 @@ class StepJudge:
             return None
         at = chain.breaks_at if chain.breaks_at in names and chain.breaks_at not in wrong else ""
         return Spoiler(at or suspect, chain.finding, "what your other steps give")
+
+    def failed(self, name: str, check: str) -> tuple[CheckQuestion, Reply] | None:
+        """Return the question of a check that a step failed with its owner's steps, and the reply.
+
+        None where it passed then, or ended without a reply.
+        """
+        runs = (run for item, run in self._begun.items() if step_of(item) == name)
+        found = (run for run in runs if run.item.name == check and run.finding)
+        return next((run.conversation.judged[-1] for run in found if run.conversation.judged), None)
 
     def _was_asked(self, name: str) -> bool:
         """Say whether a step was judged with the student's own earlier steps, if only at first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
@@ -17,17 +17,17 @@ from autograder.checks.draw import Draw
 from autograder.checks.marks import needs_only_ours
 from autograder.checks.memory import InputSeeds
 from autograder.checks.one_piece import OnePiece, is_in_one_piece, probes
-from autograder.checks.own_layer import WholeLayer, end_to_end, with_layer
+from autograder.checks.own_layer import CallTracing, WholeLayer, end_to_end, with_layer
 from autograder.checks.step_judge import STUCK, StepJudge
 from autograder.checks.varied_request import UNFIT, OwnAnswers, parameters, questions_of
 from autograder.errors import KitError
 from autograder.judging.answer_digest import answer_digest
 from autograder.judging.conditions import STANDING
-from autograder.judging.diagnosis import PLACE
 from autograder.judging.expectation import Agrees, Refused
 from autograder.model.exercise import Step
 from autograder.model.request import Request, Respondent, Returned
 from autograder.model.verdict import ANSWERED, ChainVerdict, Finding, Outcome, StepVerdict
+from autograder.tracing.wrong_step import right_by_itself
 
 # A step that is right is not blamed for a layer that does as a mistake in it would.
 #
@@ -88,25 +88,10 @@ def _led_to(step: StepVerdict, other: StepVerdict | None) -> StepVerdict:
 
 def _told(step: StepVerdict, right: Collection[str]) -> StepVerdict:
     checks = (
-        replace(check, finding=_reworded(check.finding, right)) if check.finding else check
+        replace(check, finding=right_by_itself(check.finding, right)) if check.finding else check
         for check in step.checks
     )
     return replace(step, checks=tuple(checks))
-
-
-def _reworded(finding: Finding, right: Collection[str]) -> Finding:
-    found = PLACE.match(finding.fact)
-    if found is None or found["step"] not in right:
-        return finding
-    method, name = found["method"], found["step"]
-    mistake = finding.fact[found.end() :]
-    kept = "" if method == "__init__" else ", and at what `__init__` keeps for them"
-    return replace(
-        finding,
-        fact=f"Your `{name}` is right by itself, but your `{method}` gives the same result as "
-        f"with this mistake in it: “{mistake}”",
-        look=f"Look at the lines of `{method}` that call it, or that do its work{kept}.",
-    )
 
 
 # What a wrong step returns on inputs that the whole class gets.
@@ -217,10 +202,13 @@ class SubmissionJudge:
             on_step(judged[-1])
         layers = self._runner.reference.layers
         asked = tuple(judged) if _stuck(judged) else judge.at_length(tuple(judged))
-        steps = led_to_the_first(without_blame(judge.charged(asked), layers), layers)
+        blamed = without_blame(judge.charged(asked), layers)
+        steps = led_to_the_first(blamed, layers)
         whole = self._whole(steps, chain)
         earned = self._layer.credited(steps) if layer_earns_steps else steps
-        told, remarks = self._told(earned, respondent, layer_earns_steps)
+        first = {step.name for step, led in zip(blamed, steps) if step is led and step.finding}
+        questions = {} if _stuck(judged) else self._failed(judge, first & set(layers), earned)
+        told, remarks = self._told(earned, respondent, layer_earns_steps, questions)
         if seeds.common is not None:
             answers = CommonAnswers(self._runner, respondent, judge.leans_on, seeds.common)
             told, more = _noted(answers, told)
@@ -260,18 +248,36 @@ class SubmissionJudge:
                 return run.chain
         return verdict
 
-    def _told(
-        self, steps: tuple[StepVerdict, ...], respondent: Respondent, layer_earns_steps: bool
-    ) -> tuple[tuple[StepVerdict, ...], tuple[str, ...]]:
-        """Say what is wrong inside a layer that is written in one piece; no outcome changes.
+    def _failed(
+        self, judge: StepJudge, names: Collection[str], steps: Iterable[StepVerdict]
+    ) -> dict[str, CheckQuestion]:
+        """Return the question that each of these steps failed, and that is told of."""
+        told = ((step.name, step.failing) for step in steps if step.name in names)
+        asked = ((name, judge.failed(name, check.name)) for name, check in told if check)
+        return {name: found[0] for name, found in asked if found}
 
-        Where that is the work of one step, the layer earns the points of the others that it does.
-        Where we fail to see it, the steps stay as they are, and a remark says so.
+    def _told(
+        self,
+        steps: tuple[StepVerdict, ...],
+        respondent: Respondent,
+        layer_earns_steps: bool,
+        questions: Mapping[str, CheckQuestion],
+    ) -> tuple[tuple[StepVerdict, ...], tuple[str, ...]]:
+        """Say what is wrong inside a layer: which call, or what in one that is in one piece.
+
+        No outcome changes. Where the latter is the work of one step, the layer earns the points of
+        the others that it does. Where we fail to see it, the steps stay as they are, and a remark
+        says so.
         """
         layer = self._layer.step
-        if layer is None or not is_in_one_piece(layer.name, steps):
-            return steps, ()
         try:
+            tracing = CallTracing(self._runner.reference, respondent, steps)
+            steps = tuple(
+                tracing.traced(step, questions[step.name]) if step.name in questions else step
+                for step in steps
+            )
+            if layer is None or not is_in_one_piece(layer.name, steps):
+                return steps, ()
             (own,) = (step for step in steps if step.name == layer.name)
             inside = self._inside(own, respondent)
             told = tuple(self._diagnosed(s, inside) if s is own else s for s in steps)

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 
 from autograder.checks.reference import Reference, whole_number
-from autograder.judging.inprocess import copied, round_tripped
 from autograder.model.exercise import GRADERS, SOLUTION, shared_folders
 from autograder.model.request import Request
 from autograder.model.signature import signature_of
 from autograder.protocol.arrays import Generators, held, to_library
 from autograder.protocol.call import result_of, weighted_sum
+from autograder.protocol.crossing import copied, round_tripped
 from autograder.protocol.wire import Linear, Seed, Value
 
 # The numbers and texts that an author wrote into an exercise's own code.

@@ -17,9 +17,9 @@ from autograder.checks.reference import Reference
 from autograder.checks.student import Student
 from autograder.judging.compare import FLOOR
 from autograder.judging.expectation import Agrees, are_shares
-from autograder.judging.inprocess import round_tripped
 from autograder.model.request import Reply, Request
 from autograder.protocol.call import EarlierCall
+from autograder.protocol.crossing import round_tripped
 from autograder.protocol.wire import Linear, Seed, Value
 
 # What each step gets when the reference's own layer calls it, and how that lies in memory.

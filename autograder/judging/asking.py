@@ -17,6 +17,7 @@ from autograder.judging.distribution import Distributed, with_seed
 from autograder.judging.examples import AnswerForm, Example
 from autograder.judging.expectation import Agrees, Expectation, Refused, judge
 from autograder.judging.layers import LinearLayers, with_shared_layers
+from autograder.judging.other_questions import random_words
 from autograder.model.exercise import Step
 from autograder.model.request import Failed, Reply, Request, Respondent, Returned
 from autograder.model.verdict import CheckVerdict, Finding, Measure, Outcome, StepVerdict
@@ -264,6 +265,10 @@ def _unsteady(finding: Finding, example: Example, reply: Reply, respondent: Resp
     other = respondent.ask(example.request)
     if same(reply, other, example.expectation.form):
         return finding
+    evaluated = replace(example.request, before=(*example.request.before, "eval"))
+    asked = example.request.method and respondent.ask(evaluated)
+    if asked and judge(example.expectation, evaluated, asked, ()) is None:
+        return random_words(finding, right_in_evaluation=True)
     return told_by_cause(finding, *_unsteady_words(example, respondent))
 
 

@@ -30,12 +30,11 @@ from autograder.judging.expectation import (
     overwritten,
     with_attributes,
 )
-from autograder.judging.layer_calls import LayerCall
 from autograder.judging.layers import LinearLayers, judge_layers
 from autograder.judging.tokens import Tokens
 from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned
 from autograder.model.verdict import Finding, Outcome
-from autograder.protocol.call import EarlierCall
+from autograder.protocol.call import EarlierCall, LayerCall
 from autograder.protocol.wire import Linear, Opaque, Seed, Value
 
 # A value of a worked example as JSON, and back: an array is one line of text.

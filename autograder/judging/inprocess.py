@@ -15,7 +15,7 @@ import random
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -23,24 +23,21 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned
+from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned, Watched
 from autograder.model.symbols import UNWRITTEN, not_there, not_written
 from autograder.model.verdict import Outcome
 from autograder.protocol.arrays import Generators, shape, to_library
-from autograder.protocol.call import Call, EarlierCall, Missing, is_raise, perform
-from autograder.protocol.crossing import from_library
-from autograder.protocol.wire import (
-    MAX_AXES,
-    MESSAGE,
-    NAMES,
-    OF_ANY_LIBRARY,
-    SHAPES,
-    Linear,
-    Payload,
-    Value,
-    decode,
-    encode,
+from autograder.protocol.call import (
+    Call,
+    CallWatch,
+    EarlierCall,
+    Missing,
+    StandIn,
+    is_raise,
+    perform,
 )
+from autograder.protocol.crossing import copied, round_tripped
+from autograder.protocol.wire import MESSAGE, OF_ANY_LIBRARY, SHAPES, Value
 
 # What runs around the code, and is never a line of it.
 ROOMS = ("judging", "protocol", "worker", "learning/runner", "notebook")
@@ -84,6 +81,17 @@ class InProcess:
         except Exception as error:
             return Failed(Outcome.RAISED, exception=report(error))
 
+    def watch(
+        self, request: Request, steps: Collection[str], stand_ins: Mapping[int, StandIn]
+    ) -> Watched:
+        """Answer `request`, with the calls of `steps`; see `Watchable`."""
+        names = self._namespace
+        assert isinstance(names, dict)  # where the functions themselves look up their names
+        watch = CallWatch(names, steps, self._library, stand_ins, request.dtype)
+        with watch.on():
+            reply = self.ask(request)
+        return Watched(reply, watch.calls, frozenset(watch.reached))
+
     def _performed(self, target: Any, request: Request) -> Returned:
         performed = perform(target, self._call(request))
         return Returned(
@@ -123,27 +131,6 @@ class InProcess:
             earlier=[EarlierCall.of(own(earlier.values)) for earlier in request.earlier],
             recording=request.recording,
         )
-
-
-def copied(value: Value) -> Value:
-    """Return a value whose arrays the code may change."""
-    if isinstance(value, np.ndarray):
-        return value.copy()
-    if isinstance(value, tuple):
-        return tuple(copied(item) for item in value)
-    if isinstance(value, Linear):
-        return Linear(copied(value.weight), copied(value.bias))
-    return value
-
-
-def round_tripped(value: Any, library: str) -> Value:
-    """Return a copy of the value as it would arrive over the wire."""
-    crossing = from_library(value, library)
-    if type(crossing) is np.ndarray and crossing.dtype in NAMES and crossing.ndim <= MAX_AXES:
-        return crossing.copy()  # as below, but much sooner
-    parts: list[bytes] = []
-    facts = encode(crossing, parts)
-    return decode(facts, Payload(b"".join(parts)))
 
 
 def _raised_itself(error: BaseException) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -104,6 +105,10 @@ def influences(ask: Callable[[Request], Reply], request: Request, axis: int) -> 
     beside = tuple(number for number in range(given.ndim) if number != axis)
     moved = np.array([np.abs(each - usual).max(axis=beside) for each in answers[1:]])
     return np.asarray(moved > _SEEN * moved.max(axis=1, keepdims=True))
+
+
+# Reads what `influence_words` writes: what is seen from outside, and not where it comes from.
+INFLUENCE = re.compile(r"When `\w+` changes at entry \d+ along ")
 
 
 def influence_words(

@@ -17,7 +17,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from autograder.model.verdict import Outcome
-from autograder.protocol.call import EarlierCall
+from autograder.protocol.call import EarlierCall, LayerCall, StandIn
 from autograder.protocol.wire import Linear, Seed, Value, encode, to_json
 
 _OWN_PRECISION = ("", "float64")
@@ -201,6 +201,18 @@ KnownReplies = Mapping[bytes, Returned]  # to one request, by the bytes that the
 
 
 @dataclass(frozen=True)
+class Watched:
+    """A reply, the calls of steps that were made for it, and the steps that were `reached`.
+
+    The calls are those of the layer itself. Steps may also be reached through each other.
+    """
+
+    reply: Reply
+    calls: tuple[LayerCall, ...] = ()
+    reached: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
 class Sighting:
     """An array that a student's code computed on the way, and the number of its line."""
 
@@ -250,6 +262,11 @@ class ReadableRespondent(Protocol):
         """Return the names that `step` and the functions it names mention, as far as text tells."""
         ...
 
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The texts that were run; the lines of the one with the number N are those of "cell N"."""
+        ...
+
     def may_fix_a_large_size(self) -> bool:
         """Say whether the text holds a whole number of hundreds or more, as a size might be."""
         ...
@@ -272,6 +289,24 @@ class ContinuingRespondent(Protocol):
 
     def begin_afresh(self) -> None:
         """End the process that is asked alone; nothing from before is in the next one."""
+        ...
+
+
+@runtime_checkable
+class Watchable(Protocol):
+    """Shows which steps a student's layer calls, and lets some calls be answered otherwise."""
+
+    def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Reply:
+        """Answer `request`; see `Respondent`."""
+        ...
+
+    def watch(
+        self, request: Request, steps: Collection[str], stand_ins: Mapping[int, StandIn]
+    ) -> Watched:
+        """Answer `request`, with the calls of `steps`; some, by number, are answered otherwise.
+
+        What is seen comes from untrusted code, and need not be what it did.
+        """
         ...
 
 

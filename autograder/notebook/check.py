@@ -26,7 +26,6 @@ from autograder.heatmaps.picture import Picture, picture_of
 from autograder.judging.asking import ask_examples, public_checks
 from autograder.judging.examples import Example, done_by, mistake_words_of, read_examples
 from autograder.judging.inprocess import InProcess, undisturbed
-from autograder.judging.layer_blame import LayerBlame
 from autograder.judging.value_words import with_article
 from autograder.learning.own_work import MARK, beyond_a_step, has_say
 from autograder.learning.state.progress import noted, read_progress
@@ -50,6 +49,7 @@ from autograder.reports.finish import (
     needed_steps,
     took_words,
 )
+from autograder.tracing.home import LayerBlame
 
 # Which step a learner means with the value that they give to `check`.
 #
@@ -474,7 +474,7 @@ class Check:
             beside, self.exercise.library, self.examples, lambda each: self._asked_of(each, beside)
         )
 
-    def _asked_of(self, name: str, names: Mapping[str, Any]) -> Respondent:
+    def _asked_of(self, name: str, names: Mapping[str, Any]) -> InTime:
         """Return who answers for the step `name`, as these names define it."""
         code = InProcess(names, self.exercise.library)
         return InTime(code, name, self.exercise.limits.seconds_per_call)

@@ -126,6 +126,21 @@ def _as_mask(value: Any) -> Any:
     return value.astype(bool) if ((value == 0) | (value == 1)).all() else value
 
 
+def is_number_mask(value: Any) -> bool:
+    """Say whether a value is an array that holds only 0 and 1, as numbers."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "iuf" or not value.ndim:
+        return False
+    return bool(((value == 0) | (value == 1)).all())
+
+
+def as_boolean(value: Any) -> Any:
+    """Return a mask of numbers as one of booleans, and anything else as it is."""
+    plain = value.detach().numpy() if hasattr(value, "detach") else value
+    if not is_number_mask(plain):
+        return value
+    return value.astype(bool) if isinstance(value, np.ndarray) else value.bool()
+
+
 def cast(instance: Any, dtype: str) -> Any:
     """Return an instance with its floating-point parameters as `dtype`.
 

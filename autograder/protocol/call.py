@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import dis
+import functools
+import inspect
 import random
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, ClassVar
 
@@ -15,6 +17,7 @@ import numpy as np
 
 from autograder.protocol import arrays, wire
 from autograder.protocol.arrays import read
+from autograder.protocol.crossing import copied, round_tripped
 
 # PyTorch's gradients around a call: recorded, propagated back, and what a call leaves behind.
 
@@ -397,3 +400,167 @@ def is_raise(step: TracebackType) -> bool:
     """Say whether the code of this step of a traceback was at a `raise` of its own."""
     code = step.tb_frame.f_code.co_code
     return step.tb_lasti < len(code) and code[step.tb_lasti] == _RAISE
+
+
+# The calls that a layer makes of its steps while it is asked, and what may stand in their place.
+
+MOST_CALLS = 256  # of one layer that are kept: a layer that makes more of them is not looked into
+ANSWER, CORRECTED, BOOLEANS, FIRST = "answer", "corrected", "booleans", "first argument"
+ARGUMENTS, RESULTS = "arguments", "results"
+_WAYS = (ANSWER, CORRECTED, BOOLEANS, FIRST, ARGUMENTS, RESULTS)
+
+
+@dataclass(frozen=True)
+class LayerCall:
+    """One call of a step by a layer: its arguments, in the order of the step's parameters.
+
+    `names` are those parameters. `line` of `file` is where the layer calls. What raised is not
+    `answered`; what does not even fit the parameters is not `bound`, and has no names.
+    """
+
+    step: str
+    names: tuple[str, ...] = ()
+    arguments: tuple[wire.Value, ...] = ()
+    result: wire.Value = None
+    line: int = 0
+    answered: bool = True
+    bound: bool = True
+    file: str = ""
+
+    @property
+    def results(self) -> tuple[wire.Value, ...]:
+        """What the step gives, one by one."""
+        return self.result if isinstance(self.result, tuple) else (self.result,)
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """What answers one call in place of the step: one of six ways.
+
+    ANSWER gives `value`, and CORRECTED what the step gives, with the numbers of `value`. With
+    ARGUMENTS, the step gets its arguments in another `order`, and with RESULTS, it gives its
+    results so. BOOLEANS hands it masks of numbers as booleans, and FIRST gives back its first
+    argument.
+    """
+
+    way: str
+    value: wire.Value = None
+    order: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.way not in _WAYS:
+            raise ValueError(f"nothing stands in by {self.way!r}")
+
+
+class CallWatch:
+    """Records calls of `steps` in a `namespace`; `stand_ins` answer some calls, by their number.
+
+    `reached` are the steps that were called at all, also by each other. `dtype` is the one that
+    the layer is asked in.
+    """
+
+    def __init__(
+        self,
+        namespace: dict[str, Any],
+        steps: Iterable[str],
+        library: str,
+        stand_ins: Mapping[int, StandIn],
+        dtype: str = "",
+    ) -> None:
+        self._namespace, self._steps, self._library = namespace, tuple(steps), library
+        self._stand_ins, self._dtype = stand_ins, dtype
+        self._calls: list[LayerCall] = []
+        self._depth = 0
+        self.reached: set[str] = set()
+
+    @property
+    def calls(self) -> tuple[LayerCall, ...]:
+        """The calls, none if there were too many."""
+        return tuple(self._calls) if len(self._calls) <= MOST_CALLS else ()
+
+    @contextlib.contextmanager
+    def on(self) -> Iterator[None]:
+        """Record while the body runs; the namespace is as before afterwards."""
+        own = {name: self._namespace.get(name) for name in self._steps}
+        # Also what a decorator has made of a function, such as one that keeps its results.
+        functions = {
+            name: each
+            for name, each in own.items()
+            if callable(each) and not issubclass(type(each), type)
+        }
+        watched = {name: self._watched(name, function) for name, function in functions.items()}
+        self._namespace.update(watched)
+        try:
+            yield
+        finally:
+            self._namespace.update(functions)
+
+    def _watched(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def step(*arguments: Any, **keywords: Any) -> Any:
+            self.reached.add(name)
+            number = len(self._calls)
+            if self._depth or number > MOST_CALLS:
+                return function(*arguments, **keywords)
+            frame, bound = sys._getframe(1), _bound(function, arguments, keywords)
+            names, given = bound or ((), (*arguments, *keywords.values()))
+            copies = tuple(round_tripped(value, self._library) for value in given)
+            file, line = frame.f_code.co_filename, frame.f_lineno
+            call = LayerCall(name, names, copies, None, line, False, bound is not None, file)
+            self._calls.append(call)
+            self._depth += 1
+            try:
+                if number in self._stand_ins:
+                    result = self._stood_in(self._stand_ins[number], function, given)
+                else:
+                    result = function(*arguments, **keywords)
+            finally:
+                self._depth -= 1
+            plain = round_tripped(result, self._library)
+            self._calls[number] = replace(call, result=plain, answered=True)
+            return result
+
+        return step
+
+    def _stood_in(self, way: StandIn, function: Callable[..., Any], given: Sequence[Any]) -> Any:
+        match way.way:
+            case "answer":
+                return self._own(way.value)
+            case "corrected":
+                try:
+                    return self._corrected(function(*given), way.value)
+                except Exception:  # what it raises is what is wrong with it
+                    return self._corrected(None, way.value)
+            case "booleans":
+                return function(*map(arrays.as_boolean, given))
+            case "first argument":
+                return given[0]
+            case "arguments":
+                return function(*(given[way.order.index(place)] for place in range(len(way.order))))
+        results = list(function(*given))
+        return tuple(results[place] for place in way.order)
+
+    def _own(self, value: wire.Value, dtype: str = "") -> Any:
+        return arrays.to_library(copied(value), self._library, dtype)
+
+    def _corrected(self, own: Any, wanted: wire.Value) -> Any:
+        """Return a result with the wanted numbers; the way back of gradients is its own."""
+        if isinstance(wanted, tuple):
+            parts = own if isinstance(own, tuple) and len(own) == len(wanted) else wanted
+            return tuple(map(self._corrected, parts, wanted))
+        numbers = self._own(wanted, self._dtype)
+        if self._library != "torch" or type(own) is not type(numbers) or own.shape != numbers.shape:
+            return numbers
+        return (own + (numbers - own.detach())).to(numbers.dtype)
+
+
+def _bound(
+    function: Callable[..., Any], arguments: tuple[Any, ...], keywords: Mapping[str, Any]
+) -> tuple[tuple[str, ...], tuple[Any, ...]] | None:
+    """Return parameters and arguments in order, None where they do not fit."""
+    try:
+        bound = inspect.signature(function).bind(*arguments, **keywords)
+    except (TypeError, ValueError):  # ValueError: a function of a library without a signature
+        return None
+    bound.apply_defaults()
+    return tuple(bound.arguments), tuple(bound.arguments.values())

@@ -13,14 +13,23 @@ from typing import Any
 
 import numpy as np
 
-from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned, Sighting
+from autograder.model.request import (
+    ExceptionReport,
+    Failed,
+    Reply,
+    Request,
+    Returned,
+    Sighting,
+    Watched,
+)
 from autograder.model.sanitize import clean
 from autograder.model.symbols import not_there, not_written
 from autograder.model.verdict import Outcome
 from autograder.protocol import wire
+from autograder.protocol.call import MOST_CALLS, LayerCall, StandIn
 from autograder.protocol.wire import CODE, MESSAGE, NAME, SHAPES
 from autograder.sandbox.zygote_process import is_memory_error
-from autograder.worker.tracing import LARGEST_SEEN, MOST_SEEN
+from autograder.worker.sightings import LARGEST_SEEN, MOST_SEEN
 
 _ASK = b'{"ask": '
 LONGEST_KEPT = 8192  # bytes of a header; it could hold anything beside what is expected
@@ -62,6 +71,21 @@ def call_frame(
     facts, arrays = request.encoded
     head = b'{"id": %d, %s, %s' % (number, _what_is_asked(op, leaning_on), facts[1:])
     return wire.frame_of(head, [arrays])
+
+
+def watch_frame(
+    number: int, request: Request, steps: Collection[str], stand_ins: Mapping[int, StandIn]
+) -> bytes:
+    """Return the frame that tells a worker to answer `request` with the calls of `steps`."""
+    facts, arrays = request.encoded
+    parts = [arrays]
+    ways = [
+        (call, each.way, wire.encode(each.value, parts), list(each.order))
+        for call, each in stand_ins.items()
+    ]
+    more = wire.to_json({"steps": list(steps), "stand_ins": ways})[1:-1]
+    head = b'{"id": %d, %s, %s, %s' % (number, _what_is_asked("watch", ()), more, facts[1:])
+    return wire.frame_of(head, parts)
 
 
 @lru_cache(maxsize=64)
@@ -145,6 +169,47 @@ def read_reply(
         raise wire.WireError("gradients were sent that nobody asked for")
     return Returned(
         value, after, attributes, gradients, _observations(header.get("observations", []))
+    )
+
+
+def read_watched(
+    header: dict[str, Any],
+    payload: wire.Payload,
+    number: int,
+    request: Request,
+    steps: Collection[str],
+) -> Watched:
+    """Return the reply to `request`, with the calls of `steps` that a worker says were made."""
+    calls, reached = header.get("calls", []), header.get("reached", [])
+    if type(calls) is not list or len(calls) > MOST_CALLS:
+        raise wire.WireError("calls are not listed, or are too many")
+    if type(reached) is not list or any(name not in steps for name in reached):
+        raise wire.WireError("steps are not listed, or were not asked about")
+    made = tuple(_made_call(facts, payload, steps) for facts in calls)
+    reply = read_reply(header, payload, number, request)
+    return Watched(reply, made, frozenset(reached))
+
+
+def _made_call(facts: Any, payload: wire.Payload, steps: Collection[str]) -> LayerCall:
+    if type(facts) is not dict or facts.get("step") not in steps:
+        raise wire.WireError("a call is of no step that was asked about")
+    names, answered, bound = (facts.get(name) for name in ("names", "answered", "bound"))
+    if type(names) is not list or len(names) > wire.MAX_ITEMS:
+        raise wire.WireError("parameters are not listed, or are too many")
+    arguments = _values(facts.get("arguments"), payload)
+    if type(answered) is not bool or type(bound) is not bool:
+        raise wire.WireError("a call does not say what became of it")
+    if bound and len(names) != len(arguments):
+        raise wire.WireError("parameters and arguments are not as many")
+    return LayerCall(
+        facts["step"],
+        tuple(clean(wire.text(name, NAME), NAME) for name in names),
+        arguments,
+        wire.decode(facts.get("result"), payload),
+        _line_number(facts.get("line")),
+        answered,
+        bound,
+        wire.text(facts.get("file"), NAME),
     )
 
 

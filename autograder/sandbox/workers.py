@@ -8,7 +8,7 @@ short of memory, an operator) is replaced once and asked the same question again
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
@@ -21,10 +21,12 @@ from autograder.model.request import (
     Request,
     Returned,
     Sighting,
+    Watched,
 )
 from autograder.model.sanitize import clean
 from autograder.model.verdict import Outcome
 from autograder.protocol import wire
+from autograder.protocol.call import StandIn
 from autograder.sandbox import exchange
 from autograder.sandbox import worker_channel as channels
 from autograder.sandbox.reference_answers import AnswerOfReference, ReferenceAnswers
@@ -130,6 +132,24 @@ class Workers:
         if isinstance(replies[-1], Killed):
             replies[-1] = self._asked(requests[len(replies) - 1], leaning_on)
         return tuple(replies)
+
+    def watch(
+        self, request: Request, steps: Collection[str], stand_ins: Mapping[int, StandIn]
+    ) -> Watched:
+        """Answer `request` with the calls that it makes; see `SandboxedStudent.watch`."""
+        if unloadable := self._load():
+            return Watched(unloadable)
+        self._number += 1
+        data = exchange.watch_frame(self._number, request, steps, stand_ins)
+
+        def watched(budget: Budget) -> Watched:
+            assert self._worker is not None
+            self._worker.channel.send(data, budget)
+            header, payload = self._worker.channel.receive(budget)
+            return exchange.read_watched(header, payload, self._number, request, steps)
+
+        seen = self._watched(self._zygote.limits.seconds_per_call, self._calls, watched)
+        return Watched(seen) if isinstance(seen, Failed) else seen
 
     def trace(self, request: Request) -> tuple[Sighting, ...]:
         """Return what is seen while `request` is answered; see `SandboxedStudent.trace`."""
@@ -433,6 +453,15 @@ class SandboxedStudent:
         """
         self._alone.close()
         self._alone.load_from(self._reloading)
+
+    def watch(
+        self, request: Request, steps: Collection[str], stand_ins: Mapping[int, StandIn]
+    ) -> Watched:
+        """Answer `request` alone, with the calls that the code makes of `steps`; see `Watchable`.
+
+        Anything but the reply itself may be forged, and that only as any reply may be.
+        """
+        return self._alone.watch(request, steps, stand_ins)
 
     def trace(self, request: Request) -> tuple[Sighting, ...]:
         """Return the arrays that the code computes while it answers `request` alone.

@@ -11,14 +11,23 @@ import ast
 import builtins
 import re
 import symtable
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from autograder.judging.explanation import cause, missing_name
 from autograder.model.exercise import Exercise, given_text
-from autograder.model.request import ExceptionReport, Failed, KnownReplies, Reply, Request, Sighting
+from autograder.model.request import (
+    ExceptionReport,
+    Failed,
+    KnownReplies,
+    Reply,
+    Request,
+    Sighting,
+    Watched,
+)
 from autograder.model.verdict import Outcome
+from autograder.protocol.call import StandIn
 from autograder.sandbox import SandboxedStudent, Zygote
 from autograder.sandbox.reference_answers import AnswerOfReference
 from autograder.submission.cells import UNREADABLE, DefinitionNode, lines_of, names_anywhere, parsed
@@ -314,6 +323,11 @@ class Loaded:
         """Return the names that a step leads to; see `ReadableRespondent`."""
         return names_reached(self._cells, step)
 
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The texts that were run; see `ReadableRespondent`."""
+        return self._cells
+
     def may_fix_a_large_size(self) -> bool:
         """Say whether the text holds so large a number; see `ReadableRespondent`."""
         lines = (line.partition("#")[0] for cell in self._cells for line in cell.split("\n"))
@@ -327,6 +341,13 @@ class Loaded:
         if report is not None:
             return replace(reply, outcome=Outcome.RAISED, exception=report)
         return reply
+
+    def watch(
+        self, request: Request, steps: Collection[str], stand_ins: Mapping[int, StandIn]
+    ) -> Watched:
+        """Answer `request` with the calls of `steps`; see `Watchable`."""
+        seen = self._student.watch(request, steps, stand_ins)
+        return replace(seen, reply=self._explained(request, seen.reply))
 
     def trace(self, request: Request) -> tuple[Sighting, ...]:
         """Return what the code computes on the way; see `Traceable`."""

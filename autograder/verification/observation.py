@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from autograder.judging.compare import FLOOR, comparable, tolerance
-from autograder.judging.inprocess import copied
 from autograder.model.exercise import RANDOM
 from autograder.model.request import Request
 from autograder.protocol import arrays
 from autograder.protocol.call import Call, perform
-from autograder.protocol.crossing import from_library
+from autograder.protocol.crossing import copied, from_library
 from autograder.protocol.wire import SEEDS, Linear, Seed, Value
 from autograder.verification.probing import Probe, enable_gradients, gradients_enabled, quiet
 

@@ -10,10 +10,11 @@ import json
 import os
 import select
 import socket
+from collections.abc import Iterable
 from typing import Any
 
 from autograder.protocol import arrays, wire
-from autograder.protocol.call import Call, EarlierCall
+from autograder.protocol.call import Call, EarlierCall, LayerCall, StandIn
 from autograder.protocol.wire import FrameBuffer
 
 _CHUNK = 1 << 16
@@ -108,3 +109,28 @@ def read_call(header: dict[str, Any], payload: wire.Payload, library: str) -> Ca
         earlier=[EarlierCall.of(each) for each in values("earlier")],
         recording=header["recording"],
     )
+
+
+def read_stand_ins(header: dict[str, Any], payload: wire.Payload) -> dict[int, StandIn]:
+    """Return what answers some calls, by their number, as a frame of the host says after a call."""
+    return {
+        number: StandIn(way, wire.decode(value, payload), tuple(order))
+        for number, way, value, order in header["stand_ins"]
+    }
+
+
+def written_calls(calls: Iterable[LayerCall], parts: list[bytes]) -> list[dict[str, Any]]:
+    """Return calls as JSON; the bytes of their arrays are appended to `parts`."""
+    return [
+        {
+            "step": call.step,
+            "names": [name[: wire.NAME] for name in call.names],
+            "arguments": [wire.encode(value, parts) for value in call.arguments],
+            "result": wire.encode(call.result, parts),
+            "line": call.line,
+            "answered": call.answered,
+            "bound": call.bound,
+            "file": call.file[: wire.NAME],
+        }
+        for call in calls
+    ]

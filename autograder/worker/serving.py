@@ -24,11 +24,17 @@ from typing import Any, NoReturn
 import numpy as np
 
 from autograder.protocol import arrays, crossing, wire
-from autograder.protocol.call import Call, Missing, Performed, is_raise, perform
+from autograder.protocol.call import Call, CallWatch, Missing, Performed, is_raise, perform
 from autograder.protocol.import_guard import ImportGuard
 from autograder.protocol.wire import CODE, MESSAGE, NAME, SHAPES
-from autograder.worker import tracing
-from autograder.worker.host_channel import HostChannel, HostGone, read_call
+from autograder.worker import sightings
+from autograder.worker.host_channel import (
+    HostChannel,
+    HostGone,
+    read_call,
+    read_stand_ins,
+    written_calls,
+)
 
 # An exception of the student's code, as facts that are safe to read.
 #
@@ -344,6 +350,8 @@ class Session:
             reply = {"failures": self._load(sources)}
         elif header["op"] == "trace":
             reply = {"seen": self._traced(header, payload, parts)}
+        elif header["op"] == "watch":
+            reply = self._watched(header, payload, parts)
         else:
             try:
                 reply = self._call(header, payload, parts)
@@ -382,18 +390,37 @@ class Session:
     ) -> list[list[Any]]:
         """Answer a request with the arrays seen on the way, each with its line."""
         call = read_call(header, payload, self._library)
-        watch = tracing.ExpressionWatch(self._library)
+        watch = sightings.ExpressionWatch(self._library)
         space = types.ModuleType("submission")
-        tracing.run_watched(self._cells, vars(space), watch)
+        sightings.run_watched(self._cells, vars(space), watch)
         watch.seen.clear()  # of what ran while loading
         with contextlib.suppress(BaseException):  # what was seen until then is the answer
             perform(vars(space)[header["target"]], call)
         return [[line, wire.encode(array, parts)] for line, array in watch.seen]
 
+    def _watched(
+        self, header: dict[str, Any], payload: wire.Payload, parts: list[bytes]
+    ) -> dict[str, Any]:
+        """Answer a request with the calls that it makes of steps; some are answered otherwise."""
+        call, stand_ins = read_call(header, payload, self._library), read_stand_ins(header, payload)
+        own, names = list[bytes](), vars(self._module)
+        watch = CallWatch(names, header["steps"], self._library, stand_ins, header["dtype"])
+        with watch.on():
+            try:
+                reply = self._answered(header, call, own)
+            except BaseException as error:
+                own.clear()
+                reply = {"raised": describe(error, self._lines)}
+        seen = {"calls": written_calls(watch.calls, parts), "reached": sorted(watch.reached)}
+        parts += own
+        return seen | reply
+
     def _call(
         self, header: dict[str, Any], payload: wire.Payload, parts: list[bytes]
     ) -> dict[str, Any]:
-        call = read_call(header, payload, self._library)
+        return self._answered(header, read_call(header, payload, self._library), parts)
+
+    def _answered(self, header: dict[str, Any], call: Call, parts: list[bytes]) -> dict[str, Any]:
         if header["target"] not in vars(self._module):
             return {"missing": header["target"]}
         try:

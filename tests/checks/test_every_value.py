@@ -23,11 +23,12 @@ from autograder.checks.student import Student
 from autograder.grading.batch import remarks_on
 from autograder.judging.compare import ResultSpec, compare
 from autograder.judging.expectation import CheckFailed
-from autograder.judging.inprocess import InProcess, round_tripped
+from autograder.judging.inprocess import InProcess
 from autograder.model.exercise import Limits
 from autograder.model.request import Request, Respondent, Returned
 from autograder.model.verdict import Finding, Outcome
 from autograder.protocol import wire
+from autograder.protocol.crossing import round_tripped
 from autograder.sandbox import SandboxedStudent, Zygote
 from autograder.submission.reading import Submission
 

@@ -35,11 +35,15 @@ def said(verdict: Verdict) -> str:
     return finding.message
 
 
-def test_of_a_right_step_only_the_result_of_a_mistake_in_it_is_told() -> None:
+def test_of_a_right_step_the_call_of_it_is_told_that_is_wrong() -> None:
     verdict = graded((SCORES, "compute_attention_scores(keys, queries)\n"))
     told = said(verdict)
-    assert "Your `project_qkv` is right by itself, but your `forward` gives the same" in told
-    assert "“Your queries and keys have changed places.”" in told
+    assert "calls `compute_attention_scores` with its arguments in another order" in told
+    assert any(
+        "“Your queries and keys have changed places.”" in detail
+        for step in verdict.steps
+        for detail in (step.finding.details if step.finding else ())
+    )
     assert "The fault is in" not in told
     assert verdict.chain.finding and "The fault is in" not in verdict.chain.finding.message
     assert verdict.points == verdict.max_points - 4
@@ -52,7 +56,8 @@ def test_a_step_that_is_not_written_is_not_called_right() -> None:
             ("scale_scores(attention_scores, x.shape[-1])\n", "attention_scores\n"),
         )
     )
-    assert "that does the work of `scale_scores`" in told or "does its work" in told
+    assert "Expected there: what `scale_scores` gives." in told
+    assert "Your layer does not call `scale_scores`." in told
     assert "right by itself" not in told
 
 

@@ -25,7 +25,7 @@ from autograder.model.request import Request, Returned
 from autograder.model.verdict import Finding, Outcome, StepVerdict
 from autograder.protocol.wire import Linear, Value
 from autograder.submission.reading import Submission
-from judging.judged_layer import HEADS, judged
+from tracing.judged_layer import HEADS, judged
 
 ROOT = Path(__file__).resolve().parents[2]
 RANDOM = np.random.default_rng(20260731)

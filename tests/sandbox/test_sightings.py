@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from autograder.model.exercise import Limits
+from autograder.model.request import Failed, Request, Returned
+from autograder.model.verdict import Outcome
 from autograder.protocol import wire
-from autograder.sandbox.exchange import read_sightings
-from autograder.worker.tracing import LARGEST_SEEN, MOST_SEEN, ExpressionWatch, run_watched
+from autograder.protocol.call import ANSWER, MOST_CALLS, LayerCall, StandIn
+from autograder.sandbox import SandboxedStudent, Zygote
+from autograder.sandbox.exchange import read_sightings, read_watched
+from autograder.worker.sightings import LARGEST_SEEN, MOST_SEEN, ExpressionWatch, run_watched
 
 X = np.arange(12.0).reshape(3, 4)
 
@@ -137,3 +143,79 @@ def test_more_than_a_worker_may_keep_is_refused() -> None:
     assert len(read({"id": 7, "seen": [facts] * MOST_SEEN}, parts * MOST_SEEN)) == MOST_SEEN
     with pytest.raises(wire.WireError):
         read({"id": 7, "seen": [facts] * (MOST_SEEN + 1)}, parts * (MOST_SEEN + 1))
+
+
+# --- the calls that a layer makes of its steps ------------------------------------------------
+
+LAYER = """
+def double(x):
+    return 2 * x
+
+class Layer:
+    def forward(self, x):
+        y = double(x)
+        return double(x=y + 1)
+"""
+FORWARD = Request("Layer", method="forward", method_arguments=(X,))
+
+
+def test_a_worker_shows_the_calls_of_a_layer_and_answers_one_otherwise() -> None:
+    cells = ("import numpy as np", LAYER)
+    with Zygote("numpy", Limits()) as zygote, SandboxedStudent(zygote, cells, seed=1) as student:
+        seen = student.watch(FORWARD, ("double",), {})
+        other = student.watch(FORWARD, ("double",), {1: StandIn(ANSWER, np.zeros(2))})
+        plain = student.ask(FORWARD)
+    assert isinstance(seen.reply, Returned) and isinstance(plain, Returned)
+    assert np.array_equal(seen.reply.value, plain.value)
+    first, second = seen.calls
+    assert (first.step, first.names, first.file, first.line) == ("double", ("x",), "cell 2", 7)
+    assert np.array_equal(second.arguments[0], 2 * X + 1) and second.line == 8
+    assert seen.reached == {"double"}
+    assert isinstance(other.reply, Returned) and np.array_equal(other.reply.value, np.zeros(2))
+
+
+def test_code_that_raises_shows_the_calls_until_then() -> None:
+    text = LAYER.replace("2 * x", "1 / 0 if (x > 9).all() else 9 + x")
+    with Zygote("numpy", Limits()) as zygote, SandboxedStudent(zygote, (text,), seed=1) as student:
+        seen = student.watch(replace(FORWARD, method_arguments=(X + 1,)), ("double",), {})
+    assert isinstance(seen.reply, Failed) and seen.reply.outcome is Outcome.RAISED
+    assert [call.answered for call in seen.calls] == [True, False]
+
+
+CALL = {
+    "step": "double",
+    "names": ["x"],
+    "arguments": [wire.encode(1, [])],
+    "result": wire.encode(2, []),
+    "line": 7,
+    "answered": True,
+    "bound": True,
+    "file": "cell 1",
+}
+RAISED = {"type": "E", "message": "", "line": 0, "code": "", "shapes": {}}
+
+
+def test_a_call_crosses() -> None:
+    header = {"id": 7, "calls": [CALL], "reached": ["double"], "raised": RAISED}
+    seen = read_watched(header, wire.Payload(b""), 7, FORWARD, ("double",))
+    assert seen.calls == (LayerCall("double", ("x",), (1,), 2, 7, file="cell 1"),)
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"calls": {}},
+        {"calls": [CALL] * (MOST_CALLS + 1)},
+        {"calls": [None]},
+        {"reached": ["other"]},
+        {"reached": [["double"]]},
+        *({"calls": [CALL | {name: value}]} for name in CALL for value in (None, -1, 0.5)),
+        {"calls": [CALL | {"names": ["x", "y"]}]},
+        {"calls": [CALL | {"arguments": [{"kind": "array", "dtype": "f8", "shape": [9]}]}]},
+    ],
+    ids=lambda forged: str(forged)[:50],
+)
+def test_calls_that_are_forged_are_refused(forged: dict[str, Any]) -> None:
+    header = {"id": 7, "calls": [CALL], "reached": ["double"], "raised": RAISED} | forged
+    with pytest.raises(wire.WireError):
+        read_watched(header, wire.Payload(b""), 7, FORWARD, ("double",))

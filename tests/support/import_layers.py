@@ -27,7 +27,7 @@ LAYERS = (
     ("errors",),
     ("protocol",),
     ("model", "worker"),
-    ("judging", "sandbox"),
+    ("judging", "tracing", "sandbox"),
     ("submission", "checks", "language_model", "training_tasks", "heatmaps", "building"),
     ("reports", "grading", "doctor", "releasing", "ladder"),
     ("course", "learning", "notebook", "verification", "cluster", "platforms", "site"),

@@ -20,10 +20,11 @@ from typing import Any
 
 from autograder.judging.examples import Example
 from autograder.judging.expectation import Agrees
-from autograder.judging.inprocess import InProcess, copied
+from autograder.judging.inprocess import InProcess
 from autograder.learning.runner.job import MODULE, run_cell
 from autograder.model.request import Request
 from autograder.protocol.arrays import Generators, to_library
+from autograder.protocol.crossing import copied
 from autograder.protocol.import_guard import ImportGuard
 
 EXPECTED = "expected"  # the name of the expected result, for who debugs

@@ -39,7 +39,6 @@ from autograder.judging.examples import Example, done_by, read_examples
 from autograder.judging.expectation import Agrees, may_be_slow
 from autograder.judging.explanation import not_python
 from autograder.judging.inprocess import InProcess, report
-from autograder.judging.layer_blame import LayerBlame
 from autograder.judging.time_limit import StillRunning, Watchdog
 from autograder.judging.value_words import shape_words
 from autograder.learning.runner import results
@@ -50,6 +49,7 @@ from autograder.model.verdict import Finding, Outcome, check_facts, finding_fact
 from autograder.protocol.import_guard import ImportGuard
 from autograder.protocol.wire import Linear, Seed, Value
 from autograder.submission.missing_import import statements
+from autograder.tracing.home import LayerBlame
 
 # What a worked example hands to the learner's code: named as in their own signature.
 #

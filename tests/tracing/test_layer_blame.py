@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.judging import layer_blame
-from autograder.judging.blame_findings import PASSING
 from autograder.judging.explanation import of_shapes
 from autograder.model.request import ExceptionReport
 from autograder.model.verdict import Finding, Outcome, telling
+from autograder.tracing import home
+from autograder.tracing.wrong_step import PASSING
 from autograder.verification.text_rules import StudentText, reading_gaps
-from judging.judged_layer import HEADS, NUMPY, TORCH, VIT, Change, exercise_of, judged, words
+from tracing.judged_layer import HEADS, NUMPY, TORCH, VIT, Change, exercise_of, judged, words
 
 INT_MASK = (
     "np.tril(np.ones((sequence_length, sequence_length)))",
@@ -266,7 +266,7 @@ def test_where_each_step_is_right_the_call_that_is_not_is_told(
     told = words(name, (old, new))
     assert CALLS[name, old, new] in told
     right = PASSING in told and "The fault is in" not in told
-    assert right or "in the part of your layer that does the work of" in told
+    assert right or "is right by itself. But your `forward` gives the same result as" in told
 
 
 def test_a_step_that_takes_only_booleans_is_not_called_right_beside_a_mask_of_whole_numbers() -> (
@@ -406,7 +406,7 @@ def test_slow_code_keeps_the_finding_that_it_had(monkeypatch: pytest.MonkeyPatch
     # No other test has this change, and what was judged is kept.
     change = (INLINE[0], "compute_attention_scores(keys, queries)  # slow\n")
     plain = judged(NUMPY, "SingleHeadAttention", change, blaming=False)
-    monkeypatch.setattr(layer_blame, "_SECONDS", -1.0)
+    monkeypatch.setattr(home, "SECONDS", -1.0)
     assert judged(NUMPY, "SingleHeadAttention", change) == plain
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from _pytest.mark.structures import ParameterSet
 
-from autograder.judging.call_deviation import array_words
 from autograder.model.verdict import Outcome
+from autograder.tracing.calls import array_words
 from autograder.verification.text_rules import StudentText, reading_gaps
-from judging.judged_layer import HEADS, NUMPY, STRETCH, TORCH, VIT, Change, judged, words
+from tracing.judged_layer import HEADS, NUMPY, STRETCH, TORCH, VIT, Change, judged, words
 
 CAUSAL = "CausalMultiHeadAttention"
 MADE = "self.Wqkv, self.Wo = create_projections(hidden_size, bias)\n"
@@ -309,7 +309,8 @@ def test_a_mask_the_wrong_way_round_is_told_as_that() -> None:
 
 def test_a_result_used_for_another_one_is_told_by_the_mistake_that_gives_the_same() -> None:
     told = words(STRETCH, ("(attention_weights @ values)", "(attention_weights @ keys)"))
-    assert "where `project_two_sequences` has this mistake: “You return the keys as the" in told
+    assert "Your `project_two_sequences` is right by itself. But your `forward` gives" in told
+    assert "with this mistake in it: “You return the keys as the" in told
 
 
 def test_an_exception_in_the_layer_itself_is_no_mistake_of_a_step_that_comes_later() -> None:

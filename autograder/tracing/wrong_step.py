@@ -1,28 +1,25 @@
-"""Findings on a layer, told by the step or the call that is at fault and not by its numbers."""
+"""Findings on a layer, told by a step or call at fault; steps that only a layer shows wrong."""
 
 from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 
-from autograder.judging.compare import apart
 from autograder.judging.diagnosis import PLACE, place_in, place_inside
-from autograder.judging.layer_calls import LayerCall
 from autograder.judging.value_words import type_words
 from autograder.model.request import Reply, Request, Returned
 from autograder.model.symbols import UNWRITTEN
 from autograder.model.verdict import CheckVerdict, Finding, Outcome
+from autograder.protocol.call import LayerCall
 from autograder.protocol.wire import Value
+from autograder.tracing.calls import small_error
 
 PASSING = "Each step that your layer calls passes its own check."
-# Of the largest number: right answers in double precision are much nearer, also where a step has
-# computed with single precision.
-SMALL = 5e-7
 IN_THE_LAYER = "in_the_layer"
 _TITLE = "it works where your own code calls it"
 
@@ -176,24 +173,6 @@ def waiting(finding: Finding, wrong: WrongStep, caller: str) -> Finding:
     return replace(told, outcome=Outcome.WAITS, right="", misconception=misconception)
 
 
-def small_error(given: Value, expected: Value) -> Finding | None:
-    """Return what is wrong with the numbers of a step by less than its own checks can see, if any.
-
-    Both are in double precision, in which right answers agree to many more digits. Such an error is
-    small in the step, and may grow in what a layer makes of it.
-    """
-    largest, difference = apart(given, expected)
-    if difference <= SMALL * largest:
-        return None
-    return Finding(
-        Outcome.WRONG_VALUES,
-        f"Its numbers are nearly right: they differ by up to {difference:.1g}, and the largest is "
-        f"{largest:.2g}.",
-        look="That is too much for what the layer makes of them. Is a small number added "
-        "somewhere, or a bound set, that is not expected?",
-    )
-
-
 def reworded(finding: Finding, fact: str, look: str) -> Finding:
     """Return a finding in words that were computed, without the name of a mistake."""
     bare = finding.evidence.bare if finding.evidence else finding
@@ -219,22 +198,32 @@ def without_way_back(finding: Finding, reply: Returned) -> Finding:
     return replace(finding, fact=fact, look="", misconception=None, vague=False, cause=True)
 
 
-def without_name(finding: Finding, step: str, method: str) -> Finding:
-    """Return a finding that named a mistake in a step that is right by itself."""
-    raised = finding.outcome is Outcome.RAISED
-    if raised and finding.evidence:
-        return finding.evidence.bare
-    seen = finding.details[-1] if finding.details else finding.fact
-    # Many mistakes end in the same exception, so that it does not tell them apart.
-    look = (
-        ""
-        if raised
-        else (
-            f"The same comes out of a right `{method}` where `{step}` has this mistake: "
-            f"“{PLACE.sub('', finding.fact)}” Which line of your class has that effect?"
-        )
+def right_by_itself(finding: Finding, right: Collection[str]) -> Finding:
+    """Return a finding that names a mistake in a step of those that are `right`, told so.
+
+    The step is not blamed for a layer that does as a mistake in it would.
+    """
+    found = PLACE.match(finding.fact)
+    if found is None or found["step"] not in right:
+        return finding
+    method, name = found["method"], found["step"]
+    mistake = finding.fact[found.end() :]
+    kept = "" if method == "__init__" else ", and at what `__init__` keeps for them"
+    return replace(
+        finding,
+        fact=f"Your `{name}` is right by itself. But your `{method}` gives the same result as "
+        f"with this mistake in it: “{mistake}”",
+        look=f"Look at the lines of `{method}` that call it, or that do its work{kept}.",
     )
-    return reworded(replace(finding, evidence=None), seen, look)
+
+
+def bare(finding: Finding) -> Finding:
+    """Return what was seen where a finding names a mistake that only ends in the same exception.
+
+    Many do, so that it does not tell them apart.
+    """
+    seen = finding.details[-1] if finding.details else finding.fact
+    return reworded(finding, seen, "")
 
 
 def nameless(finding: Finding) -> Finding:

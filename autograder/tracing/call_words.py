@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import dis
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from autograder.judging.blame_findings import small_error
-from autograder.judging.call_deviation import (
+from autograder.judging.compare import whole_number
+from autograder.judging.examples import Example
+from autograder.judging.expectation import Agrees
+from autograder.judging.value_words import type_words
+from autograder.model.request import Failed, Reply
+from autograder.model.verdict import Finding
+from autograder.protocol.arrays import is_number_mask
+from autograder.protocol.call import LayerCall
+from autograder.protocol.wire import Linear, Value
+from autograder.tracing.calls import (
     CallDeviation,
     MatchedCalls,
     ValueOrigin,
@@ -19,13 +25,9 @@ from autograder.judging.call_deviation import (
     array_words,
     factor,
     gives,
+    small_error,
 )
-from autograder.judging.compare import whole_number
-from autograder.judging.examples import Example
-from autograder.judging.layer_calls import LayerCall, calling_line, named_order, unpacked_names
-from autograder.judging.value_words import type_words
-from autograder.model.request import Failed, Reply
-from autograder.protocol.wire import Linear, Value
+from autograder.tracing.layer_code import LayerCode, named_order
 
 Told = tuple[str, str]  # the fact, and where to look
 
@@ -34,10 +36,11 @@ Told = tuple[str, str]  # the fact, and where to look
 class DeviationWords:
     """Puts deviations of the `own` calls of a layer into words; `matched` are all of them.
 
-    `reply` is what the layer answered when it made these calls.
+    `reply` is what the layer answered when it made these calls, and `code` the text of it.
     """
 
     example: Example
+    code: LayerCode
     origin: ValueOrigin
     own: Sequence[LayerCall]
     matched: MatchedCalls
@@ -117,12 +120,12 @@ class DeviationWords:
         return () if order == tuple(range(len(order))) else order
 
     def _named_order(self, call: LayerCall) -> tuple[int, ...]:
-        names = unpacked_names(call.file, call.line, call.step)
+        names = self.code.unpacked_names(call)
         return named_order(names, self.origin.results_of(call.step))
 
     def unpacked(self, call: LayerCall) -> Told:
         """Return the words for results that get each other's names."""
-        names = unpacked_names(call.file, call.line, call.step)
+        names = self.code.unpacked_names(call)
         listed = ", ".join(f"`{name}`" for name in names)
         fact = f"Line {call.line} unpacks the results of `{call.step}` as {listed}."
         return fact, f"In which order does `{call.step}` return them?"
@@ -243,7 +246,7 @@ class DeviationWords:
         own, request = deviation.own, self.example.request
         if self.is_raising(deviation):
             return f"`{step}` comes before `{own.step}`."
-        line = calling_line(own.file, request.target, step)
+        line = self.code.calling_line(request.target, step)
         if not line:
             return f"Your layer does not call `{step}`."
         given = " and ".join(f"`{name}={value}`" for name, value in request.keywords.items())
@@ -272,15 +275,10 @@ INVERT = {
 }
 
 
-def with_booleans(function: Callable[..., Any], *given: Any) -> Any:
-    """Call a step with booleans in place of masks of numbers."""
-    return function(*(_as_boolean(each) if _is_mask(each) else each for each in given))
-
-
-def mask_words(own: LayerCall, calls: Sequence[LayerCall], function: Any) -> tuple[str, str] | None:
+def mask_words(own: LayerCall, calls: Sequence[LayerCall], inverts: bool) -> Told | None:
     """Return the words for a call that is right as soon as its mask is of booleans.
 
-    `calls` are all of the layer's, `function` is the step. None where no mask of numbers is given.
+    `calls` are all of the layer's; the step `inverts` something. None without a mask of numbers.
     """
     masks = ((each, name) for each, name in zip(own.arguments, own.names) if is_number_mask(each))
     mask, name = next(masks, (None, ""))
@@ -292,29 +290,47 @@ def mask_words(own: LayerCall, calls: Sequence[LayerCall], function: Any) -> tup
         f"In line {own.line}, `{own.step}` gets a `{name}` of {mask.dtype.name}{from_maker}. With "
         "one of bool, your layer gives what is expected."
     )
-    inverts = INVERT.get(mask.dtype.kind, "") if _inverts(function) else ""
-    return fact, inverts or f"What does `{own.step}` do with a mask of 1 and 0?"
+    inverted = INVERT.get(mask.dtype.kind, "") if inverts else ""
+    return fact, inverted or f"What does `{own.step}` do with a mask of 1 and 0?"
 
 
-def is_number_mask(value: Value) -> bool:
-    """Say whether a value is an array that holds only 0 and 1, as numbers."""
-    if not isinstance(value, np.ndarray) or value.dtype.kind not in "iuf" or not value.ndim:
-        return False
-    return bool(((value == 0) | (value == 1)).all())
+# What a layer does after its last call of a step: what it returns in place of the result.
+
+_ORDINALS = ("first", "second", "third", "fourth")
 
 
-def _is_mask(value: Any) -> bool:
-    plain = value.detach().numpy() if hasattr(value, "detach") else value
-    return is_number_mask(plain)
+def ending_words(words: DeviationWords, finding: Finding, returned: Value) -> Told | None:
+    """Return what happens after right calls, or None if not even that is known."""
+    last = next((call for call in reversed(words.own) if alike(returned, call.result)), None)
+    if last and words.uncalled:
+        fact = f"Your layer returns what `{last.step}` gives in line {last.line}."
+        return f"{fact} It does not call `{words.uncalled[-1]}`.", "What is left to do?"
+    final = words.own[-1]
+    expectation = words.example.expectation
+    ends_so = isinstance(expectation, Agrees) and alike(final.result, expectation.expected)
+    if words.matched.missing or last or not ends_so:
+        return None
+    right = f"All calls are right up to `{final.step}` in line {final.line}"
+    if not isinstance(returned, np.ndarray):
+        return f"{right}. {finding.fact}", _part(final, returned) or finding.look
+    doubled = isinstance(final.result, np.ndarray) and alike(returned, 2 * final.result)
+    added = "" if doubled else words.difference(returned, final.result)
+    if not finding.vague and not finding.misconception and not added:
+        return f"{right}. {finding.fact}", finding.look
+    fact = f"{right}, but what your layer returns is not what that call gives."
+    if added:
+        fact = f"{fact} It is that plus {added}."
+    return fact, "What does your layer do with that result?"
 
 
-def _as_boolean(mask: Any) -> Any:
-    return mask.astype(bool) if isinstance(mask, np.ndarray) else mask.bool()
-
-
-def _inverts(function: Any) -> bool:
-    """Say whether `~` stands in a function."""
-    code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
-    if code is None:
-        return False
-    return any(each.opname == "UNARY_INVERT" for each in dis.get_instructions(code))
+def _part(final: LayerCall, returned: Value) -> str:
+    """Say which part of a tuple is the result."""
+    parts = returned if isinstance(returned, tuple) else ()
+    places = (place for place, part in enumerate(parts) if alike(part, final.result))
+    place = next(places, None)
+    if place is None:
+        return ""
+    if len(parts) == 1:
+        return f"In it is what `{final.step}` gives. What puts that into a list or tuple?"
+    which = f"The {_ORDINALS[place]}" if place < len(_ORDINALS) else f"Number {place + 1}"
+    return f"{which} of them is what `{final.step}` gives. What are the others for?"

@@ -12,13 +12,16 @@ from itertools import permutations
 
 import numpy as np
 
-from autograder.judging.blame_findings import small_error
-from autograder.judging.compare import FLOOR, agree, whole_number
+from autograder.judging.compare import FLOOR, ResultSpec, agree, apart, whole_number
 from autograder.judging.examples import Example
-from autograder.judging.layer_calls import LayerCall
+from autograder.model.verdict import Finding, Outcome
+from autograder.protocol.call import LayerCall
 from autograder.protocol.wire import Linear, Value
 
 _MOST_ARGUMENTS = 4  # whose orders are tried
+# Of the largest number: right answers in double precision are much nearer, also where a step has
+# computed with single precision.
+SMALL = 5e-7
 
 
 @dataclass(frozen=True)
@@ -233,6 +236,24 @@ def _same_numbers(given: np.ndarray, wanted: np.ndarray) -> bool:
     return bool(agree(np.maximum(first, FLOOR), np.maximum(second, FLOOR), "float32").all())
 
 
+def small_error(given: Value, expected: Value) -> Finding | None:
+    """Return what is wrong with the numbers of a step by less than its own checks can see, if any.
+
+    Both are in double precision, in which right answers agree to many more digits. Such an error is
+    small in the step, and may grow in what a layer makes of it.
+    """
+    largest, difference = apart(given, expected)
+    if difference <= SMALL * largest:
+        return None
+    return Finding(
+        Outcome.WRONG_VALUES,
+        f"Its numbers are nearly right: they differ by up to {difference:.1g}, and the largest is "
+        f"{largest:.2g}.",
+        look="That is too much for what the layer makes of them. Is a small number added "
+        "somewhere, or a bound set, that is not expected?",
+    )
+
+
 # How an array that a step is given differs from the expected one of the same shape.
 
 
@@ -289,11 +310,11 @@ def _weakly_hidden(given: np.ndarray, wanted: np.ndarray) -> str:
 class ValueOrigin:
     """Names values by where the right layer has them, when it is asked this example.
 
-    `examples` are those of the whole exercise, which know what the results of a step are called.
+    `forms` are those of the results of all steps, which say what they are called.
     """
 
     example: Example
-    examples: Sequence[Example]
+    forms: Mapping[str, ResultSpec]
 
     def name(self, value: Value) -> str:
         """Name an array by where it comes from in the right layer, "" if it is not there."""
@@ -307,8 +328,7 @@ class ValueOrigin:
 
     def results_of(self, step: str) -> tuple[str, ...]:
         """Return what the results of a step are called."""
-        found = (each for each in self.examples if each.step == step)
-        return next((each.expectation.form.names for each in found), ("result",))
+        return self.forms[step].names if step in self.forms else ("result",)
 
     def maker(self, value: Value) -> LayerCall | None:
         """Return the right call that gives a value."""
