@@ -17,7 +17,7 @@ from autograder.errors import Faults, KitError
 @click.option("--assignments", type=FOLDER, help="Where to write [default: beside solutions/].")
 @click.option("--check", is_flag=True, help="Write nothing; fail if a generated file is stale.")
 def build(solutions: Path, assignments: Path | None, check: bool) -> None:
-    """Generate assignments/ from solutions/, and the lines to sort beside each solution."""
+    """Generate assignments/ from solutions/, and the lines to sort of each solution."""
     from autograder.building.build import build_all, stale
     from autograder.checks.recording import record_examples
     from autograder.ladder.making import made_rungs, stale_rungs
@@ -27,7 +27,7 @@ def build(solutions: Path, assignments: Path | None, check: bool) -> None:
     if not check:
         without: list[str] = []
 
-        def beside(folder: Path, examples: str) -> dict[str, str]:
+        def beside(folder: Path, examples: bytes) -> dict[str, str]:
             rungs = made_rungs(folder, examples)
             without.extend(f"{folder.name}: {each}" for each in rungs.without)
             return rungs.files
@@ -97,7 +97,7 @@ def costs(solutions: Path, document: Path | None, weights: tuple[Path, ...]) -> 
     The spread is over the model in the kit and those of --weights: `make costs` trains four more.
     """
     from autograder.language_model.mistake_costs import written_costs
-    from autograder.model.exercise import MISTAKE_COSTS, read_exercise
+    from autograder.model.exercise import GENERATED, MISTAKE_COSTS, read_exercise
     from autograder.model.files import write_whole
     from autograder.verification.cost_measurement import (
         costs_document,
@@ -110,7 +110,7 @@ def costs(solutions: Path, document: Path | None, weights: tuple[Path, ...]) -> 
         if not exercise.speaker:
             continue
         found = measured_costs(exercise.folder, others)
-        write_whole(exercise.folder / MISTAKE_COSTS, written_costs(found))
+        write_whole(exercise.folder / GENERATED / MISTAKE_COSTS, written_costs(found))
         if document:
             write_whole(document, costs_document(exercise.title, found))
         out().print(
@@ -131,7 +131,7 @@ def training_costs(
     solutions: Path, names: tuple[str, ...], document: Path | None, steps: int | None
 ) -> None:
     """Measure what each known mistake does to the trainings of `attn play`; takes an hour."""
-    from autograder.model.exercise import MISTAKE_COSTS, find_exercise, read_exercise
+    from autograder.model.exercise import GENERATED, MISTAKE_COSTS, find_exercise, read_exercise
     from autograder.model.files import write_whole
     from autograder.training_tasks.training_words import written_trainings
     from autograder.verification.training_measurement import measured_trainings, training_document
@@ -142,7 +142,7 @@ def training_costs(
         if not exercise.trainings:
             continue
         found = measured_trainings(exercise.folder, steps=steps)
-        write_whole(exercise.folder / MISTAKE_COSTS, written_trainings(found))
+        write_whole(exercise.folder / GENERATED / MISTAKE_COSTS, written_trainings(found))
         hidden = sum(map(found.is_hidden, found.mistakes))
         out().print(f"{exercise.name}: {len(found.mistakes)} mistakes, {hidden} stay hidden")
     if document:

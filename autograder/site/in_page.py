@@ -18,7 +18,7 @@ from autograder.learning.runner.line_order import LineOrder
 from autograder.learning.runner.results import Checkup, StepRun
 from autograder.learning.runner.same_process import SameProcess
 from autograder.learning.runner.step_pictures import picture_of_run
-from autograder.model.exercise import SOLUTION, Step, read_exercise
+from autograder.model.exercise import SOLUTION, Step, generated, read_exercise
 from autograder.model.shipped import handed_out
 from autograder.notebook.card import Card
 from autograder.notebook.prose import shown_in_page
@@ -60,7 +60,7 @@ class Page:
     def ordered(self, step: str, order: Iterable[int]) -> str:
         """Return the answer to the lines of a step in this order, given by their numbers from 0."""
         folder = self._exercise.folder
-        rungs = read_rungs(folder / RUNGS)[step]
+        rungs = read_rungs(generated(folder, RUNGS))[step]
         solution = (folder / SOLUTION).read_text(encoding="utf-8")
         chosen = tuple(rungs.lines[number] for number in order)
         lines = LineOrder(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from autograder.heatmaps.panel import Panel
-from autograder.model.exercise import MISTAKE_COSTS
+from autograder.model.exercise import MISTAKE_COSTS, generated
 from autograder.model.files import read_small
 from autograder.training_tasks.training_task import CLASSES, PATCHES, SIDE
 
@@ -213,7 +213,7 @@ def written_trainings(measured: MeasuredTrainings) -> str:
 def read_trainings(folder: Path) -> MeasuredTrainings | None:
     """Return what was measured of the exercise in `folder`; None when it has no such file."""
     try:
-        facts = json.loads(read_small(folder / MISTAKE_COSTS, MOST_BYTES))
+        facts = json.loads(read_small(generated(folder, MISTAKE_COSTS), MOST_BYTES))
     except FileNotFoundError:
         return None
     mistakes = (

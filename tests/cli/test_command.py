@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from autograder.judging.examples import facts_in, packed
+from autograder.model.exercise import EXAMPLES
 from autograder.model.verdict import Outcome, Verdict
 from support.copied_exercise import copy_exercise
 from support.small_release import TOY, write_toy
@@ -300,15 +302,16 @@ def test_what_was_built_is_up_to_date_and_what_was_edited_is_named_and_left_as_i
     with (folder / f"{TOY}.ipynb").open("a", encoding="utf-8") as file:
         file.write("\n")
     # Its numbers are compared as numbers, its words to the letter.
-    examples = (folder / "examples.json").read_text(encoding="utf-8")
-    (folder / "examples.json").write_text(examples.replace("You", "I", 1), encoding="utf-8")
+    facts = facts_in((folder / EXAMPLES).read_bytes())
+    facts["examples"][0]["title"] += " or not"
+    (folder / EXAMPLES).write_bytes(packed(facts))
     (folder / "README.md").unlink()
     (folder / "more.txt").write_text("mine", encoding="utf-8")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     error = told_error(attn("build", "--check", folder=tmp_path))
     assert error["error"].startswith("4 generated files are stale")
     assert f"{TOY}/{TOY}.ipynb differs" in error["error"]
-    assert f"{TOY}/examples.json differs" in error["error"]
+    assert f"{TOY}/{EXAMPLES} differs" in error["error"]
     assert f"{TOY}/README.md is missing" in error["error"]
     assert f"{TOY}/more.txt" in error["error"]
     assert "attn build" in error["cure"]

@@ -20,7 +20,7 @@ from autograder.language_model.character_model import CONTEXT, DIMENSION, WEIGHT
 from autograder.language_model.mistake_costs import read_costs
 from autograder.language_model.words import MET, OTHERS, mistake_words
 from autograder.language_model.writing import measured_loss, written
-from autograder.model.exercise import MISTAKE_COSTS
+from autograder.model.exercise import MISTAKE_COSTS, generated
 from autograder.verification.cost_measurement import costs_document, measured_costs, read_trainings
 from demo.train_character_model import model_logits, trained
 from support.typed_commands import attn, typed
@@ -116,7 +116,7 @@ def test_the_costs_are_those_that_are_measured_now(tmp_path: Path) -> None:
     solutions = tmp_path / "solutions"
     for name in (FOLDER.name, "_attention"):
         shutil.copytree(FOLDER.parent / name, solutions / name)
-    (solutions / FOLDER.name / MISTAKE_COSTS).unlink()
+    generated(solutions / FOLDER.name, MISTAKE_COSTS).unlink()
     run = attn("costs", solutions, "--document", tmp_path / "costs.md", folder=tmp_path)
     assert run.code == 0, run.err
     assert f"{len(reference().misconceptions)} mistakes" in run.out

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from autograder.checks.reference import read_reference
-from autograder.model.exercise import MISTAKE_COSTS, LayerTraining, read_exercise
+from autograder.model.exercise import MISTAKE_COSTS, LayerTraining, generated, read_exercise
 from autograder.training_tasks.training import trained
 from autograder.training_tasks.training_task import task_named
 from autograder.training_tasks.training_words import (
@@ -104,7 +104,7 @@ def test_the_command_measures_every_mistake_of_an_exercise(tmp_path: Path) -> No
     solutions, page = tmp_path / "solutions", tmp_path / "page.md"
     for name in (NAMES[1], "_attention"):
         shutil.copytree(SOLUTIONS / name, solutions / name)
-    (solutions / NAMES[1] / MISTAKE_COSTS).unlink()
+    generated(solutions / NAMES[1], MISTAKE_COSTS).unlink()
     words = ("--exercise", NAMES[1], "--steps", 100, "--document", page)
     run = attn("training-costs", solutions, *words, folder=tmp_path)
     assert run.code == 0, run.err
