@@ -96,9 +96,9 @@ def costs(solutions: Path, document: Path | None, weights: tuple[Path, ...]) -> 
 
     The spread is over the model in the kit and those of --weights: `make costs` trains four more.
     """
-    from autograder.language_model.mistake_costs import written_costs
     from autograder.model.exercise import GENERATED, MISTAKE_COSTS, read_exercise
     from autograder.model.files import write_whole
+    from autograder.play.mistake_costs import written_costs
     from autograder.verification.cost_measurement import (
         costs_document,
         measured_costs,
@@ -133,7 +133,7 @@ def training_costs(
     """Measure what each known mistake does to the trainings of `attn play`; takes an hour."""
     from autograder.model.exercise import GENERATED, MISTAKE_COSTS, find_exercise, read_exercise
     from autograder.model.files import write_whole
-    from autograder.training_tasks.training_words import written_trainings
+    from autograder.play.training_words import written_trainings
     from autograder.verification.training_measurement import measured_trainings, training_document
 
     folders = exercise_folders(solutions)

@@ -10,10 +10,7 @@ from typing import Any
 from autograder.errors import KitError
 from autograder.ladder.rungs import FILE as RUNGS
 from autograder.ladder.rungs import read_rungs
-from autograder.language_model.mistake_costs import read_costs
-from autograder.language_model.words import loss_words, mistake_words
 from autograder.learning.runner.checking import Checking
-from autograder.learning.runner.hearing import hear
 from autograder.learning.runner.line_order import LineOrder
 from autograder.learning.runner.results import Checkup, StepRun
 from autograder.learning.runner.same_process import SameProcess
@@ -22,6 +19,9 @@ from autograder.model.exercise import SOLUTION, Step, generated, read_exercise
 from autograder.model.shipped import handed_out
 from autograder.notebook.card import Card
 from autograder.notebook.prose import shown_in_page
+from autograder.play.mistake_costs import read_costs
+from autograder.play.performance import hear
+from autograder.play.speech_words import loss_words, mistake_words
 from autograder.reports.finding import html, step_text
 from autograder.site.script_pieces import ScriptPieces
 from autograder.submission.cells import find_definitions

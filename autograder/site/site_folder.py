@@ -40,8 +40,8 @@ STATIC = Path(__file__).with_name("static")
 LIBRARIES = ("jaxtyping", "wadler-lindig")
 # Of the kit, what a check needs no more of than its source.
 ROOMS = (
-    *("errors", "heatmaps", "judging", "ladder", "language_model", "learning", "model", "notebook"),
-    *("protocol", "reports", "site", "submission", "training_tasks"),
+    *("errors", "heatmaps", "judging", "ladder", "learning", "model", "notebook", "play"),
+    *("protocol", "reports", "site", "submission"),
 )
 PUBLIC = (MANIFEST, EXAMPLES, MISTAKE_COSTS)
 PYODIDE_LICENSE = """\

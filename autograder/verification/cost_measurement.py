@@ -14,15 +14,15 @@ from autograder.checks.marks import title_of
 from autograder.checks.reference import Misconception
 from autograder.errors import KitError
 from autograder.judging.inprocess import Unusable
-from autograder.language_model.character_model import CharacterModel, read_model
-from autograder.language_model.mistake_costs import (
+from autograder.play.character_model import CharacterModel, read_model
+from autograder.play.mistake_costs import (
     HEARD,
     MeasuredCosts,
     MistakeCost,
     finite_loss,
     is_heard,
 )
-from autograder.language_model.writing import measured_loss, written
+from autograder.play.writing import measured_loss, written
 from autograder.verification.trial import Trial, read_trial
 
 LENGTH = 60  # characters that are kept of what a mistake writes

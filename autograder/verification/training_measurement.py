@@ -13,9 +13,9 @@ from autograder.checks.marks import title_of
 from autograder.checks.reference import Misconception
 from autograder.judging.inprocess import Unusable
 from autograder.model.exercise import LayerTraining, read_exercise
-from autograder.training_tasks.training import trained
-from autograder.training_tasks.training_task import task_named
-from autograder.training_tasks.training_words import (
+from autograder.play.training import trained
+from autograder.play.training_task import task_named
+from autograder.play.training_words import (
     COUNT,
     NOTICED,
     MeasuredTrainings,

@@ -39,7 +39,7 @@ DRAW = "tests/support/import_layers.py"
 
 # What is heavy or not everywhere: who may import it as soon as he is imported himself.
 HEAVY = {
-    "torch": ("training_tasks",),
+    "torch": ("play",),
     "nbgrader": ("course",),
     "nbconvert": ("course",),
     "nbformat": ("course", "building"),
@@ -54,6 +54,11 @@ HEAVY = {
     "pytest": ("checks", "verification"),
     "_pytest": ("checks",),
 }
+
+
+# They plug in, so that the kit is whole without them. The others are faces, or prove what is told.
+PLUGGED_IN = frozenset({"play", "cluster", "platforms"})
+MAY_NAME_THEM = {"cli", "site", "verification"}
 
 
 def heavy(package: Path) -> list[str]:
@@ -430,3 +435,8 @@ def test_what_a_notebook_imports_loads_neither_pytest_nor_nbgrader() -> None:
     loaded = loaded_by("autograder; autograder.open_exercise")
     assert loaded & set(FOR_ALL) == set()
     assert "autograder" in loaded
+
+
+def test_no_room_of_the_core_imports_what_plugs_in() -> None:
+    naming = {room.name for room in rooms(PACKAGE) if room.imports & PLUGGED_IN}
+    assert naming - PLUGGED_IN <= MAY_NAME_THEM

@@ -13,9 +13,9 @@ import pytest
 
 from autograder.checks.reference import read_reference
 from autograder.model.exercise import MISTAKE_COSTS, LayerTraining, generated, read_exercise
-from autograder.training_tasks.training import trained
-from autograder.training_tasks.training_task import task_named
-from autograder.training_tasks.training_words import (
+from autograder.play.training import trained
+from autograder.play.training_task import task_named
+from autograder.play.training_words import (
     COUNT,
     MET,
     OTHERS,

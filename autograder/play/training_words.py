@@ -15,7 +15,7 @@ import numpy as np
 from autograder.heatmaps.panel import Panel
 from autograder.model.exercise import MISTAKE_COSTS, generated
 from autograder.model.files import read_small
-from autograder.training_tasks.training_task import CLASSES, PATCHES, SIDE
+from autograder.play.training_task import CLASSES, PATCHES, SIDE
 
 # How a training goes on and how it ends, as data that crosses from one process to another.
 

@@ -16,11 +16,11 @@ import torch
 from autograder.checks.reference import Reference, read_reference
 from autograder.errors import KitError
 from autograder.judging.inprocess import Unusable
-from autograder.language_model.character_model import CONTEXT, DIMENSION, WEIGHTS, read_model
-from autograder.language_model.mistake_costs import read_costs
-from autograder.language_model.words import MET, OTHERS, mistake_words
-from autograder.language_model.writing import measured_loss, written
 from autograder.model.exercise import MISTAKE_COSTS, generated
+from autograder.play.character_model import CONTEXT, DIMENSION, WEIGHTS, read_model
+from autograder.play.mistake_costs import read_costs
+from autograder.play.speech_words import MET, OTHERS, mistake_words
+from autograder.play.writing import measured_loss, written
 from autograder.verification.cost_measurement import costs_document, measured_costs, read_trainings
 from demo.train_character_model import model_logits, trained
 from support.typed_commands import attn, typed
