@@ -13,11 +13,12 @@ from autograder.play.writing import PROMPT, WITHOUT, PlainAverage, measured_loss
 
 # Of processor time: for a layer that is slow, but comes to an end. A training stops before.
 SPEAKING, TRAINING = 30.0, 60.0
-Send = Callable[..., None]
 Limit = Callable[[float], AbstractContextManager[None]]
 
 
-def perform(names: Mapping[str, Any], act: Mapping[str, Any], send: Send, limit: Limit) -> None:
+def perform(
+    names: Mapping[str, Any], act: Mapping[str, Any], send: Callable[..., None], limit: Limit
+) -> None:
     """Send how the layer `act["layer"]` speaks, or how it learns a task; or why it cannot."""
     layer = act["layer"]
     if layer not in names:
@@ -33,7 +34,7 @@ def perform(names: Mapping[str, Any], act: Mapping[str, Any], send: Send, limit:
         send(event="unable", why=layer_error_words(error))
 
 
-def _speak(make: Any, send: Send) -> None:
+def _speak(make: Any, send: Callable[..., None]) -> None:
     """Send the loss, and then the text, character by character.
 
     Nothing is said before it is sure that there is something to say.
@@ -48,7 +49,7 @@ def _speak(make: Any, send: Send) -> None:
         send(event="spoke", text=character)
 
 
-def _train(layer: Any, act: Mapping[str, Any], send: Send, limit: Limit) -> None:
+def _train(layer: Any, act: Mapping[str, Any], send: Callable[..., None], limit: Limit) -> None:
     """Send how a training goes and its result.
 
     act: task, layer, arguments and causal as in the exercise; most_steps, None for the task's own;

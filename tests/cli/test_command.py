@@ -339,3 +339,20 @@ def test_without_any_standard_input_an_update_says_what_to_add(tmp_path: Path) -
     run = subprocess.run(update, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert run.returncode == NOT_ALL and "Traceback" not in run.stderr, run.stderr
     assert "without a terminal, add --yes" in run.stdout
+
+
+@pytest.mark.parametrize("word", ["collect", "export", "result", "gradescope"])
+def test_a_command_works_by_its_earlier_name_and_says_the_one_of_today(
+    word: str, tmp_path: Path
+) -> None:
+    """Courses have them in scripts, which may read what is printed."""
+    earlier, today = (
+        typed(*words, "--help", folder=tmp_path) for words in ((word,), ("platform", word))
+    )
+    assert (earlier.code, earlier.out) == (RIGHT, today.out) and f"platform {word}" in today.out
+    assert earlier.err.split("\n") == [f"`attn {word}` is now `attn platform {word}`", ""]
+    assert today.err == "" and f"  {word}" not in typed("--help", folder=tmp_path).out
+
+
+def test_a_slip_in_an_earlier_name_is_told_the_one_of_today(tmp_path: Path) -> None:
+    assert "Did you mean: attn platform collect" in typed("colect", folder=tmp_path).err

@@ -121,11 +121,11 @@ def wrong_attn(words: list[str]) -> str:
 @cache
 def options_there() -> frozenset[str]:
     """The options of every command, and the flags of `nbgrader autograde`."""
-    every = listed(told_by_attn(), "Options")
-    for name in subcommands():
-        inner = subcommands(name)
-        for path in ((name,), *((name, each) for each in inner)):
-            every |= listed(told_by_attn(*path), "Options")
+    every, paths = set[str](), [tuple[str, ...]()]
+    while paths:
+        path = paths.pop()
+        every |= listed(told_by_attn(*path), "Options")
+        paths += [(*path, name) for name in subcommands(*path)]
     return frozenset(every | {f"--{flag}" for flag in AutogradeApp.flags})
 
 
