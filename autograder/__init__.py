@@ -37,11 +37,11 @@ def __getattr__(name: str) -> object:
 
         return getattr(layer, name)
     if name == "speak":
-        from autograder.notebook.speaking import speak
+        from autograder.play.speaking import speak
 
         return speak
     if name in ("show_costs", "train"):
-        from autograder.notebook import training_cell
+        from autograder.play import training_cell
 
         return getattr(training_cell, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

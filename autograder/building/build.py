@@ -8,14 +8,11 @@ gives the same bytes, which is how a stale assignment is noticed.
 from __future__ import annotations
 
 import ast
-import json
 import keyword
-import math
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 import tomli_w
 
@@ -27,8 +24,18 @@ from autograder.building.regions import Solution, read_solution
 from autograder.building.stub import read_cells, render_stub
 from autograder.building.student_notebook import render_notebook
 from autograder.errors import Faults, KitError
-from autograder.model.exercise import MANIFEST, MISTAKE_COSTS, Exercise, Step, read_exercise
-from autograder.model.files import write_all_whole
+from autograder.model.exercise import (
+    EARLIER_EXAMPLES,
+    EXAMPLES,
+    GENERATED,
+    MANIFEST,
+    MISTAKE_COSTS,
+    Exercise,
+    Step,
+    generated,
+    read_exercise,
+)
+from autograder.model.files import file_content, write_all_whole
 
 # Refuses an exercise whose facts would not work, or would grade wrong, further on.
 #
@@ -122,10 +129,10 @@ def render_public(exercise: Exercise) -> str:
     return HEAD + tomli_w.dumps({key: facts[key] for key in facts if key not in NOT_GIVEN})
 
 
-EXAMPLES = "examples.json"
-Examples = Callable[[Path], str]
-# What lies beside a solution: made from its folder and the text of its worked examples.
-Beside = Callable[[Path, str], Mapping[str, str]]
+Content = str | bytes
+Examples = Callable[[Path], bytes]
+# What is generated in the folder of a solution, from that folder and its worked examples.
+Beside = Callable[[Path, bytes], Mapping[str, str]]
 # Folders that tools leave behind; they are not part of an assignment.
 TRACES = ("__pycache__", ".ipynb_checkpoints", ".pytest_cache")
 
@@ -138,14 +145,15 @@ def build(
 ) -> tuple[Path, ...]:
     """Write `assignments/<name>/` and return the paths of its files.
 
-    `examples` gets the solution folder and returns the text of examples.json; without it, that
-    file is left out. If steps were left out of the solution folder, the examples and the numbers
+    `examples` gets the solution folder and returns its worked examples; without it, that file is
+    left out. If steps were left out of the solution folder, the examples and the numbers
     in the prose come from the folder `whole`. If the solution does not fit, or a part of it would
     leak, nothing is written and `KitError` is raised.
     """
     name, files = _render(solution_folder, examples, whole)
-    placed = {assignments / name / file: text for file, text in files.items()}
+    placed = _placed(assignments / name, files)
     write_all_whole(placed)
+    _remove_earlier(placed)
     return tuple(placed)
 
 
@@ -157,21 +165,42 @@ def build_all(
 ) -> dict[str, tuple[Path, ...]]:
     """Write the assignments of several exercises; return the paths of the files of each.
 
-    With `beside`, what it makes is written beside each solution, too. All is made before the first
+    With `beside`, what it makes is written for each solution, too. All is made before the first
     file is written, so an error in one exercise leaves everything as it was. Raises `KitError` as
     `build` does, with the faults of all exercises.
     """
-    faults, made, placed = Faults(), dict[str, tuple[Path, ...]](), dict[Path, str]()
+    faults, made, placed = Faults(), dict[str, tuple[Path, ...]](), dict[Path, Content]()
     for folder in solution_folders:
         with faults.noted():
             name, files = _render(folder, examples)
-            own = {assignments / name / file: text for file, text in files.items()}
-            more = beside(folder, files[EXAMPLES]) if beside else {}
-            placed |= own | {folder / file: text for file, text in more.items()}
+            own = _placed(assignments / name, files)
+            written = own.get(assignments / name / EXAMPLES)
+            more = beside(folder, written) if beside and isinstance(written, bytes) else {}
+            placed |= own | {folder / GENERATED / file: text for file, text in more.items()}
             made[name] = tuple(own)
     faults.refuse()
     write_all_whole(placed)
+    _remove_earlier(placed)
     return made
+
+
+def _placed(folder: Path, files: Mapping[str, Content]) -> dict[Path, Content]:
+    """Return the files by their paths; worked examples that are as good as those stay."""
+    placed = {folder / file: content for file, content in files.items()}
+    made, file = files.get(EXAMPLES), folder / EXAMPLES
+    if made is not None and file.is_file():
+        there = file.read_bytes()
+        placed[file] = there if _same(EXAMPLES, there, file_content(made)) else made
+    return placed
+
+
+def _remove_earlier(written: Iterable[Path]) -> None:
+    """Remove what an earlier kit has made in place of files that are written now."""
+    for path in written:
+        if path.name == EXAMPLES:
+            path.with_name(EARLIER_EXAMPLES).unlink(missing_ok=True)
+        elif path.parent.name == GENERATED:
+            (path.parent.parent / path.name).unlink(missing_ok=True)
 
 
 def stale(
@@ -188,7 +217,7 @@ def stale(
         path = folder / file
         if not path.is_file():
             found.append(f"{name}/{file} is missing")
-        elif not _same(file, path.read_bytes(), text.encode("utf-8")):
+        elif not _same(file, path.read_bytes(), file_content(text)):
             found.append(f"{name}/{file} differs")
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder)
@@ -205,39 +234,15 @@ def _same(file: str, there: bytes, made: bytes) -> bool:
     """
     if there == made or file != EXAMPLES:
         return there == made
-    try:
-        return _alike(json.loads(there), json.loads(made))
-    except ValueError:
-        return False
+    from autograder.judging.examples import alike  # it brings NumPy
 
-
-def _alike(left: Any, right: Any) -> bool:
-    if isinstance(left, dict) and isinstance(right, dict):
-        if left.keys() != right.keys():
-            return False
-        if left.keys() == {"dtype", "numbers"} and left["dtype"] == right["dtype"]:
-            return _close(json.loads(left["numbers"]), json.loads(right["numbers"]))
-        if "packed" in left:
-            from autograder.judging.examples import read_value  # it brings NumPy
-
-            return _close(read_value(left).tolist(), read_value(right).tolist())
-        return all(_alike(left[key], right[key]) for key in left)
-    if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(_alike, left, right))
-    return bool(left == right)
-
-
-def _close(left: Any, right: Any) -> bool:
-    if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(_close, left, right))
-    numbers = type(left) is type(right) is float
-    return math.isclose(left, right, rel_tol=1e-4, abs_tol=1e-5) if numbers else bool(left == right)
+    return alike(there, made)
 
 
 def _render(
     solution_folder: Path, examples: Examples | None, whole: Path | None = None
-) -> tuple[str, dict[str, str]]:
-    """Return the exercise's name and its files for students (name to text), in a fixed order."""
+) -> tuple[str, dict[str, Content]]:
+    """Return the exercise's name and its files for students, by name, in a fixed order."""
     exercise = read_exercise(solution_folder)
     if exercise.name != solution_folder.resolve().name:
         raise KitError(
@@ -246,7 +251,7 @@ def _render(
             cure="give the folder and the exercise the same name",
         )
     solution = read_solution(exercise)
-    faults, files = Faults(), dict[str, str]()
+    faults, files = Faults(), dict[str, Content]()
     with faults.noted():
         refuse_wrong_facts(exercise, solution)
     with faults.noted():
@@ -262,7 +267,7 @@ def _render(
         if examples is not None:
             files[EXAMPLES] = examples(whole or solution_folder)
     faults.refuse()
-    costs = solution_folder / MISTAKE_COSTS
+    costs = generated(solution_folder, MISTAKE_COSTS)
     if exercise.plays and costs.is_file():
         files[MISTAKE_COSTS] = costs.read_text(encoding="utf-8")
     refuse_leaks(secrets_of(exercise), files)

@@ -19,7 +19,14 @@ from typing import Any
 from autograder.building.checklist import signature_texts
 from autograder.building.regions import BEGIN, END, Solution, read_solution
 from autograder.errors import KitError
-from autograder.model.exercise import GRADERS, WALKTHROUGH, Exercise, at_its_origin, shared_folders
+from autograder.model.exercise import (
+    EXAMPLES,
+    GRADERS,
+    WALKTHROUGH,
+    Exercise,
+    at_its_origin,
+    shared_folders,
+)
 
 CODE_FILES = (GRADERS, "misconceptions.py", "variants.py", WALKTHROUGH)
 # Shorter lines, and lines that compute nothing (`return values`), give nothing away.
@@ -71,12 +78,12 @@ def _other_code(exercise: Exercise) -> Iterator[Path]:
         yield from sorted(folder.rglob("*.py"))
 
 
-def refuse_leaks(secrets: tuple[Secret, ...], files: Mapping[str, str]) -> None:
-    """Raise `KitError` for the first secret found in `files` (name to text), with the count."""
+def refuse_leaks(secrets: tuple[Secret, ...], files: Mapping[str, str | bytes]) -> None:
+    """Raise `KitError` for the first secret found in `files` (by name), with the count."""
     found = [
         (secret, f"{name}:{line}")
-        for name, text in files.items()
-        for secret, line in _leaks(secrets, name, text)
+        for name, content in files.items()
+        for secret, line in _leaks(secrets, name, text_of(name, content))
     ]
     if found:
         secret, place = found[0]
@@ -87,6 +94,17 @@ def refuse_leaks(secrets: tuple[Secret, ...], files: Mapping[str, str]) -> None:
             cure="remove it from the prose, docstring, hint or file that holds it, "
             "then run the command again",
         )
+
+
+def text_of(name: str, content: str | bytes) -> str:
+    """Return what a person can read in a file of this name."""
+    if isinstance(content, str):
+        return content
+    if name.endswith(EXAMPLES):
+        from autograder.judging.examples import words_in  # it brings NumPy
+
+        return words_in(content)
+    return content.decode("utf-8", errors="replace")
 
 
 def _leaks(secrets: tuple[Secret, ...], name: str, text: str) -> list[tuple[Secret, int]]:
@@ -113,7 +131,7 @@ def _line_at(position: int, squeezed: list[str]) -> int:
 
 def _lines_of(name: str, text: str) -> list[str]:
     """Return the lines of all texts in a notebook or JSON file; none for other files."""
-    if not name.endswith((".ipynb", ".json")):
+    if not name.endswith((".ipynb", ".json", EXAMPLES)):
         return []
     try:
         texts = _texts(json.loads(text))

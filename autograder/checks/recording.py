@@ -187,8 +187,8 @@ def _lost(value: Value) -> str:
 MOST_NUMBERS = 4_000  # in the calls of one layer that are written down
 
 
-def record_examples(folder: Path) -> str:
-    """Return the text of the examples file of the exercise in `folder`.
+def record_examples(folder: Path) -> bytes:
+    """Return the content of the examples file of the exercise in `folder`.
 
     Raises `KitError` when a step has no public check, hence no worked example, or when a check
     cannot be run, hands over what does not cross, or contradicts the annotations; it tells all of
@@ -213,8 +213,8 @@ def record_examples(folder: Path) -> str:
     return write_examples(reference.exercise.name, examples)
 
 
-def record_other_examples(folder: Path, step: str, seed: int) -> str:
-    """Return the text of an examples file with one step's examples, drawn from another seed.
+def record_other_examples(folder: Path, step: str, seed: int) -> bytes:
+    """Return the content of an examples file with one step's examples, drawn from another seed.
 
     Raises `KitError` as `record_examples` does.
     """

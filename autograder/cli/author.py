@@ -17,7 +17,7 @@ from autograder.errors import Faults, KitError
 @click.option("--assignments", type=FOLDER, help="Where to write [default: beside solutions/].")
 @click.option("--check", is_flag=True, help="Write nothing; fail if a generated file is stale.")
 def build(solutions: Path, assignments: Path | None, check: bool) -> None:
-    """Generate assignments/ from solutions/, and the lines to sort beside each solution."""
+    """Generate assignments/ from solutions/, and the lines to sort of each solution."""
     from autograder.building.build import build_all, stale
     from autograder.checks.recording import record_examples
     from autograder.ladder.making import made_rungs, stale_rungs
@@ -27,7 +27,7 @@ def build(solutions: Path, assignments: Path | None, check: bool) -> None:
     if not check:
         without: list[str] = []
 
-        def beside(folder: Path, examples: str) -> dict[str, str]:
+        def beside(folder: Path, examples: bytes) -> dict[str, str]:
             rungs = made_rungs(folder, examples)
             without.extend(f"{folder.name}: {each}" for each in rungs.without)
             return rungs.files

@@ -122,7 +122,7 @@ def _with_hand_ins(
 
 
 def _listed_names(task: ClassTask, console: Console) -> Mapping[str, str]:
-    """Return the names in the list of the class, or in what `attn collect` wrote.
+    """Return the names in the list of the class, or in what `attn platform collect` wrote.
 
     Nobody waits for a mark because a list cannot be read.
     """

@@ -14,7 +14,7 @@ from autograder import __version__
 from autograder.cli import after_grading, author, instructor, learner
 from autograder.cli.author import site
 from autograder.cli.kit import Kit, out
-from autograder.cli.platform_commands import collect, export, gradescope, result
+from autograder.cli.platform_commands import platform
 from autograder.model.import_path import (
     leave_out_the_current_folder,
     refuse_the_current_folder,
@@ -42,9 +42,10 @@ attn.add_for("learners", learner.COMMANDS)
 attn.add_for(
     "instructors",
     (
-        *(instructor.demo, instructor.doctor, instructor.course, instructor.release, collect),
+        *(instructor.demo, instructor.doctor, instructor.course, instructor.release),
         *(instructor.grade, after_grading.report, after_grading.tell),
-        *(export, result, gradescope, site),
+        *(platform, site),
     ),
 )
 attn.add_for("authors", (author.build, author.verify))
+attn.add_earlier({name: f"platform {name}" for name in platform.commands})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -138,12 +138,17 @@ class Kit(click.Group):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._readers: dict[str, tuple[click.Command, ...]] = {}
+        self._earlier: dict[str, str] = {}
 
     def add_for(self, reader: str, commands: Sequence[click.Command]) -> None:
         """Add the commands of one kind of reader, such as "learners"."""
         self._readers[reader] = tuple(commands)
         for command in commands:
             self.add_command(command)
+
+    def add_earlier(self, names: Mapping[str, str]) -> None:
+        """Let earlier names of commands work, which are told what the command is called now."""
+        self._earlier |= names
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands of each reader, with the whole first sentence of each."""
@@ -163,9 +168,13 @@ class Kit(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; for a word that is none, say which one was probably meant."""
         word = args[0]
+        if now := self._earlier.get(word):
+            errors().print(f"`attn {word}` is now `attn {now}`", soft_wrap=True)
+            return super().resolve_command(ctx, [*now.split(), *args[1:]])
         if self.get_command(ctx, word) is None and not word.startswith("-"):
-            near = near_name(word, self.commands)
-            meant = OTHER_WORDS.get(word.lower()) or (f"attn {near}" if near else "")
+            names = {name: name for name in self.commands} | self._earlier
+            near = near_name(word, names)
+            meant = OTHER_WORDS.get(word.lower()) or (f"attn {names[near]}" if near else "")
             also = f" Did you mean: {meant}" if meant else " `attn --help` lists all commands."
             ctx.fail(f"No such command {word!r}.{also}")
         return super().resolve_command(ctx, args)

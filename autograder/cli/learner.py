@@ -229,7 +229,7 @@ def watch(task: str | None, folder: Path) -> None:
 @IN
 def play(task: str | None, mistakes: bool, folder: Path) -> None:
     """Let a small model speak, or learn in seconds, through your own layer."""
-    from autograder.learning.commands import playing
+    from autograder.play import playing
 
     playing.play(folder, task, out(), _say, others=mistakes)
 

@@ -1,4 +1,4 @@
-"""The commands for learning platforms: `attn collect`, `export`, `gradescope` and `result`."""
+"""The commands for learning platforms, all below `attn platform`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from autograder.platforms.mark_export import GradebookColumn, StudentMark
 
 
-# `attn collect`: from a platform's download to a folder for each student.
+# `attn platform collect`: from a platform's download to a folder for each student.
 
 PLATFORMS = (*("canvas", "moodle", "gradescope", "brightspace", "blackboard", "github", "plain"),)
 COLLECTED, NOT_TAKEN = "collected", "not-taken"
@@ -40,7 +40,7 @@ _NOBODY = (
 )
 
 
-@click.command(epilog=example("attn collect submissions.zip --course my-course"))
+@click.command(epilog=example("attn platform collect submissions.zip --course my-course"))
 @click.argument("download", metavar="ZIP", type=FOLDER)
 @click.option("--to", "folder", type=FOLDER, help="A folder for the hand-ins, one per student.")
 @click.option("--course", type=FOLDER, help="A course: they go into its submitted/ folder.")
@@ -190,7 +190,7 @@ def _some(names: Sequence[str], most: int = _MOST) -> str:
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
-# `attn export`: the marks of a graded class, in a platform's own table or as scores of LTI.
+# `attn platform export`: the marks of a class, in a platform's own table or as scores of LTI.
 
 _MOST_SENTENCES = 20  # sentences of a kind
 
@@ -207,7 +207,7 @@ _TABLE_OPTIONS = (
     ),
     click.option("--column", help="The heading of the column [default: the only one that fits]."),
     click.option(
-        "--roster", type=FOLDER, help="A CSV list of who is who, as `attn collect` writes."
+        "--roster", type=FOLDER, help="A CSV list of who is who, as `attn platform collect` writes."
     ),
     _ID_COLUMN,
     _EXERCISE,
@@ -221,7 +221,9 @@ def _into_a_table(command: Callable[..., None]) -> Callable[..., None]:
     return _GRADED(command)
 
 
-@click.group(epilog=example("attn export canvas my-course --into gradebook.csv --to filled.csv"))
+@click.group(
+    epilog=example("attn platform export canvas my-course --into gradebook.csv --to filled.csv")
+)
 def export() -> None:
     """Take the marks of a graded class to a learning platform.
 
@@ -229,7 +231,9 @@ def export() -> None:
     """
 
 
-@export.command(epilog=example("attn export canvas my-course --into gradebook.csv --to filled.csv"))
+@export.command(
+    epilog=example("attn platform export canvas my-course --into gradebook.csv --to filled.csv")
+)
 @_into_a_table
 def canvas(**given: Any) -> None:
     """Fill marks into a copy of the gradebook that Canvas exports.
@@ -241,7 +245,9 @@ def canvas(**given: Any) -> None:
     _fill(canvas_column, **given)
 
 
-@export.command(epilog=example("attn export moodle homework --into worksheet.csv --to filled.csv"))
+@export.command(
+    epilog=example("attn platform export moodle homework --into worksheet.csv --to filled.csv")
+)
 @_into_a_table
 def moodle(**given: Any) -> None:
     """Fill marks into a copy of Moodle's grading worksheet.
@@ -253,7 +259,9 @@ def moodle(**given: Any) -> None:
     _fill(moodle_column, **given)
 
 
-@export.command(epilog=example("attn export lti my-course --roster roster.csv --to scores.json"))
+@export.command(
+    epilog=example("attn platform export lti my-course --roster roster.csv --to scores.json")
+)
 @_GRADED
 @click.option("--to", "target", type=FOLDER, required=True, help="A file for the scores, as JSON.")
 @click.option(
@@ -413,10 +421,10 @@ def _print_some(lines: Sequence[str], style: str | None = None) -> None:
         _print_styled(f"and {count(len(lines) - _MOST_SENTENCES, 'more line')} of this kind", style)
 
 
-# `attn gradescope`: the autograder.zip with which Gradescope grades an exercise.
+# `attn platform gradescope`: the autograder.zip with which Gradescope grades an exercise.
 
 
-@click.command(epilog=example("attn gradescope numpy_single_head --to autograder.zip"))
+@click.command(epilog=example("attn platform gradescope numpy_single_head --to autograder.zip"))
 @click.argument("exercise")
 @click.option("--to", "target", type=FOLDER, required=True, help="The zip, a new file.")
 @click.option("--secret", type=FOLDER, help="An input.secret to keep [default: a new one].")
@@ -530,12 +538,14 @@ def _write_new(target: Path, content: bytes) -> None:
         ) from error
 
 
-# `attn result`: one student's verdict in the form that another program reads.
+# `attn platform result`: one student's verdict in the form that another program reads.
 
 FORMATS = ("gradescope", "classroom", "junit", "summary")
 
 
-@click.command(epilog=example("attn result homework-graded --student ada --format gradescope"))
+@click.command(
+    epilog=example("attn platform result homework-graded --student ada --format gradescope")
+)
 @click.argument("results", metavar="VERDICT", type=FOLDER)
 @click.option("--format", "form", type=click.Choice(FORMATS), required=True, help="For whom.")
 @click.option("--student", help="Whose verdict, where there are several.")
@@ -601,3 +611,14 @@ def _refuse_held(course: Course, exercise: str, student: str) -> None:
             place=str(course.graded(exercise)),
             cure=f"give it out first: `{release} --course {shlex.quote(str(course.directory))}`",
         )
+
+
+# All of them, under one word.
+
+
+@click.group(
+    epilog=example("attn platform collect submissions.zip --course my-course"),
+    commands=[collect, export, result, gradescope],
+)
+def platform() -> None:
+    """Take hand-ins from a learning platform, and marks to it."""

@@ -14,7 +14,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from autograder.building.build import EXAMPLES, Examples, stale
+from autograder.building.build import Examples, stale
 from autograder.building.student_notebook import BELOW
 from autograder.course.adjusted_exercise import adjusted_assignments
 from autograder.course.creation import Course, made_files, notebook_name
@@ -28,7 +28,13 @@ from autograder.course.kit_copy import (
 )
 from autograder.course.verdict_cells import check_cells
 from autograder.errors import KitError
-from autograder.model.exercise import CHECK_PREFIX, MANIFEST, MISTAKE_COSTS, find_exercise
+from autograder.model.exercise import (
+    CHECK_PREFIX,
+    EXAMPLES,
+    MANIFEST,
+    MISTAKE_COSTS,
+    find_exercise,
+)
 from autograder.model.files import read_small
 from autograder.model.symbols import number as shown
 
@@ -455,8 +461,8 @@ def unbuilt(solutions: Path, assignments: Path, exercise: str) -> tuple[str, ...
     folder = find_exercise(exercise, solutions).folder
     examples = assignments / exercise / EXAMPLES
 
-    def as_they_are(_: Path) -> str:
-        return examples.read_text(encoding="utf-8")
+    def as_they_are(_: Path) -> bytes:
+        return examples.read_bytes()
 
     return stale(folder, assignments, as_they_are if examples.is_file() else None)
 

@@ -1,4 +1,4 @@
-"""Worked examples: a check's questions as JSON, so that a student needs no solution.
+"""Worked examples: a check's questions in a file, so that a student needs no solution.
 
 `attn build` runs the public checks with the reference as the student, on inputs
 small enough to work by hand. It writes down every question, the expected result,
@@ -11,16 +11,18 @@ from __future__ import annotations
 import base64
 import json
 import math
+import sys
 import zlib
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from autograder.errors import KitError
-from autograder.judging.compare import ResultSpec, arrays_of, compare_form
+from autograder.judging.compare import ResultSpec, arrays_of, compare, compare_form
 from autograder.judging.diagnosis import Candidate, failure
 from autograder.judging.distribution import Distributed
 from autograder.judging.expectation import (
@@ -32,34 +34,126 @@ from autograder.judging.expectation import (
 )
 from autograder.judging.layers import LinearLayers, judge_layers
 from autograder.judging.tokens import Tokens
+from autograder.model.exercise import EARLIER_EXAMPLES, EXAMPLES
 from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned
 from autograder.model.verdict import Finding, Outcome
 from autograder.protocol.call import EarlierCall, LayerCall
 from autograder.protocol.wire import Linear, Opaque, Seed, Value
 
-# A value of a worked example as JSON, and back: an array is one line of text.
+try:
+    import lzma
+except ImportError as error:
+    raise KitError(
+        f"the worked examples cannot be read: {error}",
+        place=sys.executable,
+        cure="this Python was built without LZMA: use that of python.org, or of your system",
+    ) from error
+
+# The file: a line of JSON, and behind it the numbers of all arrays, packed by LZMA.
+#
+# `xz -dc examples.xz | head -n 1` shows the line. In it stands for an array where its bytes
+# begin behind the line; arrays that hold the same bytes share them. What was handed out before
+# has `examples.json` instead, in which arrays are text.
+
+_ALIGNED = 8  # an array begins at a multiple of its numbers' size: that packs best
+_PACKING = [{"id": lzma.FILTER_LZMA2, "preset": 6, "nice_len": 128, "lc": 0, "lp": 2}]
+
+
+def packed(facts: Any) -> bytes:
+    """Return facts with arrays in them as the content of a file; see `facts_in`."""
+    distinct: dict[tuple[str, bytes], int] = {}
+
+    def noted(array: np.ndarray) -> Any:
+        distinct[_bytes_of(array)] = 0
+
+    _with_arrays(facts, noted)
+    ordered = sorted(distinct, key=lambda key: -np.dtype(key[0]).itemsize)
+    begins = accumulate((len(content) for _, content in ordered), initial=0)
+    distinct |= zip(ordered, begins)
+
+    def placed(array: np.ndarray) -> Any:
+        key = _bytes_of(array)
+        return {"dtype": key[0], "shape": list(array.shape), "at": distinct[key]}
+
+    line = json.dumps(_with_arrays(facts, placed), ensure_ascii=False).encode("utf-8")
+    line += b" " * (-(len(line) + 1) % _ALIGNED) + b"\n"
+    numbers = (content for _, content in ordered)
+    return lzma.compress(b"".join([line, *numbers]), filters=_PACKING)
+
+
+def facts_in(content: bytes) -> Any:
+    """Return the facts that `packed` has packed, each array anew; raise what it meets if not."""
+    line, _, numbers = lzma.decompress(content).partition(b"\n")
+
+    def read(facts: dict[str, Any]) -> Any:
+        if facts.keys() != {"dtype", "shape", "at"}:
+            return facts
+        dtype, shape = np.dtype(facts["dtype"]), facts["shape"]
+        begin = facts["at"]
+        held = numbers[begin : begin + math.prod(shape) * dtype.itemsize]
+        return np.frombuffer(held, dtype.newbyteorder("<")).reshape(shape).astype(dtype)
+
+    return json.loads(line, object_hook=read)
+
+
+def words_in(content: bytes) -> str:
+    """Return all that a file of worked examples says in words, as JSON."""
+    return lzma.decompress(content).partition(b"\n")[0].decode("utf-8")
+
+
+def alike(there: bytes, made: bytes) -> bool:
+    """Say whether two files hold the same, but for the last digits of numbers."""
+    try:
+        return _alike(facts_in(there), facts_in(made))
+    except (ValueError, KeyError, TypeError, lzma.LZMAError):
+        return False
+
+
+def _alike(left: Any, right: Any) -> bool:
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(_alike(left[key], right[key]) for key in left)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(_alike, left, right))
+    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
+        if (left.dtype, left.shape) != (right.dtype, right.shape):
+            return False
+        if left.dtype.kind != "f":
+            return np.array_equal(left, right)
+        return np.allclose(left, right, rtol=1e-4, atol=1e-5, equal_nan=True)
+    return type(left) is type(right) and bool(left == right)
+
+
+def _bytes_of(array: np.ndarray) -> tuple[str, bytes]:
+    return array.dtype.name, array.astype(array.dtype.newbyteorder("<")).tobytes()
+
+
+def _with_arrays(facts: Any, told: Callable[[np.ndarray], Any]) -> Any:
+    """Return facts with what `told` gives in place of each array."""
+    if isinstance(facts, np.ndarray):
+        return told(facts)
+    if isinstance(facts, dict):
+        return {name: _with_arrays(value, told) for name, value in facts.items()}
+    if isinstance(facts, list):
+        return [_with_arrays(value, told) for value in facts]
+    return facts
+
+
+# A value of a worked example as facts, and back.
 
 # Of results: two more than the strictest tolerance needs. Inputs are written exactly.
 DIGITS = 8
-# Nobody reads more than these: a larger array is written as its bytes, packed.
-MOST_NUMBERS = 300
+MOST_ROUNDED = 300  # numbers: of a larger array, all are written exactly
 
 
 def written_values(values: Mapping[str, Value], digits: int | None = None) -> dict[str, Any]:
-    """Return values with names as JSON; see `written_value`."""
+    """Return values with names as facts; see `written_value`."""
     return {name: written_value(value, digits) for name, value in values.items()}
 
 
 def written_value(value: Value, digits: int | None = None) -> Any:
-    """Return a value as JSON; its numbers exactly, or rounded to `digits` that count."""
+    """Return a value as facts; its numbers exactly, or rounded to `digits` that count."""
     if isinstance(value, np.ndarray):
-        if value.size > MOST_NUMBERS:
-            packed = base64.b64encode(zlib.compress(value.tobytes(), 9)).decode("ascii")
-            return {"dtype": value.dtype.name, "packed": packed, "shape": list(value.shape)}
-        # As text, so that an array stays on one line.
-        facts = {"dtype": value.dtype.name, "numbers": json.dumps(_numbers(value, digits))}
-        # Nested lists say how many numbers there are along each axis, unless there are none.
-        return facts if value.size else {**facts, "shape": list(value.shape)}
+        return _rounded(value, digits) if digits and value.size <= MOST_ROUNDED else value
     if isinstance(value, Seed):
         return {"seed": value.seed}
     if isinstance(value, Linear):
@@ -72,23 +166,18 @@ def written_value(value: Value, digits: int | None = None) -> Any:
     return {"opaque": value.type_name}
 
 
-def _numbers(array: np.ndarray, digits: int | None) -> Any:
-    if array.ndim:
-        return [_numbers(row, digits) for row in array]
-    number = array.item()
-    if isinstance(number, bool | int):
-        return number
-    if not math.isfinite(number):
-        return str(number)
-    # str() of a float32 is the shortest text that is read back as the same float32.
-    return float(f"{number:.{digits}g}") if digits else float(str(array))
+def _rounded(array: np.ndarray, digits: int) -> np.ndarray:
+    if array.dtype.kind != "f":
+        return array
+    numbers = [float(f"{number:.{digits}g}") for number in array.ravel().tolist()]
+    return np.array(numbers, dtype=array.dtype).reshape(array.shape)
 
 
 def read_value(facts: Any) -> Value:
     """Return the value that was written as `facts`."""
     if not isinstance(facts, dict):
         return facts
-    if "packed" in facts:
+    if "packed" in facts:  # this and the next are of `examples.json`
         content = zlib.decompress(base64.b64decode(facts["packed"]))
         return np.frombuffer(content, facts["dtype"]).reshape(facts["shape"]).copy()
     if "numbers" in facts:
@@ -194,8 +283,8 @@ def _listed(names: tuple[str, ...]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-FORMAT_VERSION = 1
-FILE = "examples.json"
+FORMAT_VERSION = 2
+EARLIER_FORMAT = 1  # in `examples.json`
 # Files of 0.1.0 ask this in questions of its own; now it is part of every other question.
 _NO_LONGER_ASKED = "unchanged"
 
@@ -223,27 +312,27 @@ class Example:
 
 def read_examples(folder: Path) -> tuple[Example, ...]:
     """Read the worked examples of an assignment; raise `KitError` when they cannot be read."""
-    file = folder / FILE
+    file, earlier = folder / EXAMPLES, folder / EARLIER_EXAMPLES
     try:
-        return examples_in(file.read_text(encoding="utf-8"))
+        if not file.is_file() and earlier.is_file():
+            file = earlier
+            return _examples(json.loads(file.read_bytes()), EARLIER_FORMAT)
+        return examples_in(file.read_bytes())
     except FileNotFoundError:
-        raise KitError(
-            "the worked examples are missing",
-            place=str(file),
-            cure=f"get {FILE} from the released assignment again",
-        ) from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise KitError(
-            f"the worked examples cannot be read: {error}",
-            place=str(file),
-            cure=f"get {FILE} from the released assignment again",
-        ) from None
+        fact = "the worked examples are missing"
+    except (ValueError, KeyError, TypeError, lzma.LZMAError) as error:
+        fact = f"the worked examples cannot be read: {error}"
+    cure = f"get {file.name} from the released assignment again"
+    raise KitError(fact, place=str(file), cure=cure)
 
 
-def examples_in(text: str) -> tuple[Example, ...]:
+def examples_in(content: bytes) -> tuple[Example, ...]:
     """Return the worked examples that `write_examples` has written; raise what it meets if not."""
-    facts = json.loads(text)
-    if facts["format_version"] != FORMAT_VERSION:
+    return _examples(facts_in(content), FORMAT_VERSION)
+
+
+def _examples(facts: Any, version: int) -> tuple[Example, ...]:
+    if facts["format_version"] != version:
         raise ValueError(f"format_version is {facts['format_version']}")
     return tuple(map(_example, filter(_is_asked, facts["examples"])))
 
@@ -265,14 +354,14 @@ def done_by(step: str, examples: Iterable[Example]) -> tuple[str, ...]:
     return tuple(name for each in examples if each.step == step for name in each.does)
 
 
-def write_examples(exercise: str, examples: Iterable[Example]) -> str:
-    """Return the text of an examples file: one line per array, stable from run to run."""
+def write_examples(exercise: str, examples: Iterable[Example]) -> bytes:
+    """Return the content of a file of worked examples, stable from run to run."""
     facts = {
         "format_version": FORMAT_VERSION,
         "exercise": exercise,
         "examples": [_facts(example) for example in examples],
     }
-    return json.dumps(facts, indent=1, ensure_ascii=False) + "\n"
+    return packed(facts)
 
 
 def _facts(example: Example) -> dict[str, Any]:
@@ -375,11 +464,21 @@ def _reply(reply: Reply, example: Example) -> dict[str, Any]:
     facts: dict[str, Any] = {}
     if overwritten(example.request, reply) is not None:
         facts["after"] = [written_value(value, DIGITS) for value in reply.after]
-    if reply.gradients:
+    if reply.gradients and _has_gradients_to_judge(reply, example):
         facts["gradients"] = [written_value(value, DIGITS) for value in reply.gradients]
     if example.request.read:
         return facts | {"attributes": written_values(reply.attributes, DIGITS)}
     return facts | {"value": written_value(reply.value, DIGITS)}
+
+
+def _has_gradients_to_judge(reply: Returned, example: Example) -> bool:
+    """Say whether anybody looks at the gradients: those of a wrong result say nothing more."""
+    expectation, seen = example.expectation, with_attributes(example.request, reply)
+    if not isinstance(expectation, Agrees) or isinstance(seen, Failed):
+        return True
+    # As right as the coarsest tolerance has it, since a question may be asked in another precision.
+    form = replace(expectation.form, precision="bfloat16")
+    return compare(seen.value, expectation.expected, form) is None
 
 
 def _is_asked(facts: Mapping[str, Any]) -> bool:

@@ -20,7 +20,6 @@ from typing import Any
 
 from autograder.building.regions import Solution, read_solution
 from autograder.checks.reference import Reference, read_reference
-from autograder.judging.examples import FILE as EXAMPLES
 from autograder.judging.examples import Example, examples_in
 from autograder.judging.expectation import judge
 from autograder.judging.inprocess import InProcess
@@ -38,6 +37,7 @@ from autograder.ladder.statements import (
     stored,
     written,
 )
+from autograder.model.exercise import EXAMPLES, generated
 from autograder.model.signature import Definition
 from autograder.model.verdict import Finding, Outcome
 
@@ -348,12 +348,12 @@ class MadeRungs:
 
     @property
     def files(self) -> dict[str, str]:
-        """The file that lies beside the solution, by its name."""
+        """The file that is generated for the solution, by its name."""
         return {FILE: write_rungs(self.exercise, self.rungs)}
 
 
-def made_rungs(folder: Path, examples: str) -> MadeRungs:
-    """Return the rungs of the exercise in `folder`, whose examples file has the text `examples`.
+def made_rungs(folder: Path, examples: bytes) -> MadeRungs:
+    """Return the rungs of the exercise in `folder`, whose file of worked examples is `examples`.
 
     They are a help that a step can do without: one whose lines cannot be sorted gets none.
     """
@@ -361,13 +361,13 @@ def made_rungs(folder: Path, examples: str) -> MadeRungs:
 
 
 def stale_rungs(folder: Path, assignments: Path) -> tuple[str, ...]:
-    """Return a sentence if the rungs beside the solution are missing or differ."""
+    """Return a sentence if the rungs of the solution are missing or differ."""
     name = folder.resolve().name
     if not (assignments / name / EXAMPLES).is_file():
         return ()  # which is said of the worked examples
-    file = folder / FILE
+    file = generated(folder, FILE)
     there = file.read_text(encoding="utf-8") if file.is_file() else None
-    examples = (assignments / name / EXAMPLES).read_text(encoding="utf-8")
+    examples = (assignments / name / EXAMPLES).read_bytes()
     same = there == made_rungs(folder, examples).files[FILE]
     return () if same else (f"{name}/{FILE} {'is missing' if there is None else 'differs'}",)
 

@@ -88,6 +88,9 @@ def did_you_mean(typed: str, names: Iterable[str]) -> str:
 
 FORMAT_VERSION = 1
 # The files of an exercise that more than one part of the kit reads.
+EXAMPLES = "examples.xz"
+EARLIER_EXAMPLES = "examples.json"  # what was handed out before has it instead
+GENERATED = "generated"  # in the folder of a solution: what nobody writes by hand
 # What mistakes cost a model, made by `make costs` or `make training-costs`.
 MISTAKE_COSTS = "mistake_costs.json"
 MANIFEST = "exercise.toml"
@@ -274,6 +277,15 @@ def read_exercise(folder: Path) -> Exercise:
 def given_text(folder: Path) -> str:
     """Return the text that holds the exercise's signatures: an author's own file."""
     return (folder / SOLUTION).read_text(encoding="utf-8")
+
+
+def generated(solution: Path, name: str) -> Path:
+    """Return the path of a file in the folder of a solution that nobody writes by hand.
+
+    It may lie beside the solution, where a folder that was made before still has it.
+    """
+    place, before = solution / GENERATED / name, solution / name
+    return before if before.is_file() and not place.is_file() else place
 
 
 def find_exercise(name: str, root: Path) -> Exercise:

@@ -175,18 +175,18 @@ def read_small(path: Path, most_bytes: int) -> bytes:
     return content
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write `text` to `path` as UTF-8, so that a reader finds all of it or the previous file.
+def write_whole(path: Path, text: str | bytes) -> None:
+    """Write `text` to `path`, so that a reader finds all of it or the previous file.
 
-    A lone surrogate is written as its escape, which JSON reads back unchanged. Raises
-    `KitError` when the folder cannot be written to.
+    It is bytes, or written as UTF-8. A lone surrogate is written as its escape, which JSON reads
+    back unchanged. Raises `KitError` when the folder cannot be written to.
     """
     write_content(path, file_content(text))
 
 
-def file_content(text: str) -> bytes:
+def file_content(text: str | bytes) -> bytes:
     """Return what `write_whole` writes."""
-    return text.encode("utf-8", "backslashreplace")
+    return text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")
 
 
 def write_content(path: Path, content: bytes) -> None:
@@ -201,7 +201,7 @@ def write_content(path: Path, content: bytes) -> None:
         raise _unwritable(path, error) from error
 
 
-def write_all_whole(files: Mapping[Path, str]) -> None:
+def write_all_whole(files: Mapping[Path, str | bytes]) -> None:
     """Write files as `write_whole` does, but none takes its place before all are on the disk.
 
     So a full disk, or a folder that cannot be written to, leaves every file as it was.

@@ -30,7 +30,14 @@ from autograder.judging.value_words import with_article
 from autograder.learning.own_work import MARK, beyond_a_step, has_say
 from autograder.learning.state.progress import noted, read_progress
 from autograder.learning.step_lesson import asked_after
-from autograder.model.exercise import MANIFEST, Exercise, Step, find_exercise, read_exercise
+from autograder.model.exercise import (
+    EXAMPLES,
+    MANIFEST,
+    Exercise,
+    Step,
+    find_exercise,
+    read_exercise,
+)
 from autograder.model.request import Respondent
 from autograder.model.shipped import shipped
 from autograder.model.symbols import BY_LAYER
@@ -495,7 +502,7 @@ class Check:
 def open_exercise(name: str, folder: Path | str | None = None) -> Check:
     """Return the checks of an exercise, from the worked examples beside the notebook.
 
-    `folder` holds `exercise.toml` and `examples.json`, directly or in its subfolder `name`. It
+    `folder` holds `exercise.toml` and `examples.xz`, directly or in its subfolder `name`. It
     is the working directory by default; where they are not there, those that came with the kit are
     used, and a line says so. Raises `KitError` when the files are missing.
     """
@@ -508,7 +515,7 @@ def open_exercise(name: str, folder: Path | str | None = None) -> Check:
             raise KitError(
                 f"the files for {name} are not here",
                 place=str(here),
-                cure=f"open the notebook in the folder that holds its {MANIFEST} and examples.json",
+                cure=f"open the notebook in the folder that holds its {MANIFEST} and {EXAMPLES}",
             )
         say(f"The files of {name} are not in this folder, so those of the kit are used.")
     exercise = read_exercise(found)

@@ -2,7 +2,7 @@
 
 Columns are found by their headings: those of nbgrader's own list (`id`, `first_name`, ...), of the
 gradebook that Canvas exports, of Moodle's grading worksheet, of the rosters of Gradescope and of
-GitHub Classroom, of Brightspace's class list, and of the list that `attn collect` writes. Where
+GitHub Classroom, of Brightspace's class list, and of what `attn platform collect` writes. Where
 headings are in another language, what the columns hold says which have the names and the numbers.
 """
 

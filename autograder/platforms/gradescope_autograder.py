@@ -37,7 +37,7 @@ SECRET_NAME, SOLUTIONS, REQUIREMENTS = "input.secret", "solutions", "requirement
 _ROOT = "root=${ATTN_AUTOGRADER_ROOT:-/autograder}"
 
 _SETUP = """#!/usr/bin/env bash
-# Made by `attn gradescope`. Gradescope runs it as root, once, when it builds the image.
+# Made by `attn platform gradescope`. Gradescope runs it as root, once, when it builds the image.
 set -euo pipefail
 @ROOT@
 export DEBIAN_FRONTEND=noninteractive
@@ -75,7 +75,8 @@ chmod -R go= "$root/source"
 """
 
 _RUN = """#!/usr/bin/env bash
-# Made by `attn gradescope`. It grades what lies in submission/, and writes results/results.json.
+# Made by `attn platform gradescope`. It grades what lies in submission/, and writes
+# results/results.json.
 # What it prints is for instructors. Without a score, it leaves no results: that is not a zero.
 set -euo pipefail
 @ROOT@
@@ -98,8 +99,8 @@ code=0
   --output graded --processes 1@OPTIONS@ || code=$?
 if [ "$code" -gt 1 ]; then
   echo "No score: grading was refused, as said above. If this machine offers no protection, grade"
-  echo "elsewhere ('attn collect' reads Gradescope's export), or make the zip again with"
-  echo "'attn gradescope $exercise --allow-protection process', only for code that you trust."
+  echo "elsewhere ('attn platform collect' reads Gradescope's export), or make the zip again with"
+  echo "'attn platform gradescope $exercise --allow-protection process', if you trust the code."
   exit "$code"
 fi
 "$attn" result graded --format gradescope --to "$results"

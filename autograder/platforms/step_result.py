@@ -152,7 +152,7 @@ def gradescope_results(verdict: Verdict) -> str:
     return json.dumps(facts, indent=2) + "\n"
 
 
-# A verdict as the summary of a job on GitHub: `attn result ... >> "$GITHUB_STEP_SUMMARY"`.
+# A verdict as the summary of a job on GitHub: `attn platform result ... >> "$GITHUB_STEP_SUMMARY"`.
 #
 # A summary is Markdown, and a student's text in it must not become a heading, a link or a
 # picture. So the table is one block of HTML, in which GitHub reads no Markdown, without an empty

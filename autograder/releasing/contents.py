@@ -166,18 +166,20 @@ def exercise_files(
 ) -> Files:
     """Return the files of one exercise, except for the wheel, which is only named in them."""
     name = exercise.name
-    texts = {
-        path.name: path.read_text(encoding="utf-8")
+    there = {
+        path.name: path.read_bytes()
         for path in sorted(assignment.iterdir())
         if path.is_file() and path.name not in TRACES
     }
+    texts = {file: there[file].decode("utf-8") for file in (MANIFEST, README, f"{name}.ipynb")}
     texts[MANIFEST] = f'graded_with = "{graded_with()}"\n{texts[MANIFEST]}'
     texts[CHECKLIST] = texts[README]
     texts[README] = exercise_readme(exercise, total_size(packages))
     address = files_address(repository, name) if repository else ""
     texts[f"{name}.ipynb"] = with_first_cell(texts[f"{name}.ipynb"], name, wheel, address)
     texts[REQUIREMENTS] = requirements_text(f"./{wheel}", packages)
-    return _encoded({f"{name}/{file}": text for file, text in texts.items()})
+    made = there | _encoded(texts)
+    return {f"{name}/{file}": made[file] for file in sorted(made)}
 
 
 def common_files(

@@ -10,11 +10,18 @@ from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from autograder.building.build import EXAMPLES, TRACES, Examples, stale
+from autograder.building.build import TRACES, Examples, stale
 from autograder.building.leak import CODE_FILES, Secret, refuse_leaks, secrets_of
 from autograder.building.regions import BEGIN, END
 from autograder.errors import KitError
-from autograder.model.exercise import MANIFEST, SOLUTION, Exercise, find_exercise, read_exercise
+from autograder.model.exercise import (
+    EXAMPLES,
+    MANIFEST,
+    SOLUTION,
+    Exercise,
+    find_exercise,
+    read_exercise,
+)
 from autograder.model.shipped import ANSWERS
 from autograder.releasing.contents import Files, archive_of, common_files, exercise_files
 from autograder.releasing.wheel import (
@@ -83,7 +90,7 @@ def refuse_stale(source: Source, chosen: Iterable[str]) -> None:
 
 def refuse_secrets(source: Source, files: Mapping[str, bytes]) -> None:
     """Raise `KitError` if a secret line is in one of these files."""
-    refuse_leaks(source.secrets, {path: text.decode("utf-8") for path, text in files.items()})
+    refuse_leaks(source.secrets, files)
 
 
 def refuse_wheel(source: Source, wheel: str, texts: Mapping[str, str]) -> None:
@@ -114,9 +121,9 @@ def _may_be_packaged(path: str) -> bool:
 def _as_written(source: Source) -> Examples:
     """Give the worked examples as they are, instead of recording them again."""
 
-    def read(solution_folder: Path) -> str:
+    def read(solution_folder: Path) -> bytes:
         file = source.assignments / solution_folder.name / EXAMPLES
-        return file.read_text(encoding="utf-8") if file.is_file() else ""
+        return file.read_bytes() if file.is_file() else b""
 
     return read
 

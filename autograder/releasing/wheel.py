@@ -21,9 +21,10 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from autograder.building.leak import text_of
 from autograder.errors import KitError
 from autograder.ladder.rungs import FILE as RUNGS
-from autograder.model.exercise import SOLUTION
+from autograder.model.exercise import GENERATED, SOLUTION, generated
 from autograder.model.import_path import run_python
 from autograder.model.shipped import ANSWERS
 
@@ -77,10 +78,7 @@ def is_answer(path: str) -> bool:
 def wheel_texts(path: Path) -> dict[str, str]:
     """Return every file in a wheel as text: name to content."""
     with zipfile.ZipFile(path) as archive:
-        return {
-            name: archive.read(name).decode("utf-8", errors="replace")
-            for name in archive.namelist()
-        }
+        return {name: text_of(name, archive.read(name)) for name in archive.namelist()}
 
 
 def wheel_requires(path: Path) -> list[str]:
@@ -107,9 +105,10 @@ def _stage(root: Path, stage: Path, exercises: Sequence[Path]) -> None:
 def _stage_answers(stage: Path, answers: Sequence[Path]) -> None:
     for folder in answers:
         target = stage / ANSWERS.name / folder.name
-        target.mkdir(parents=True)
-        for file in filter(Path.is_file, (folder / SOLUTION, folder / RUNGS)):
-            shutil.copyfile(file, target / file.name)
+        (target / GENERATED).mkdir(parents=True)
+        shutil.copyfile(folder / SOLUTION, target / SOLUTION)
+        if (rungs := generated(folder, RUNGS)).is_file():
+            shutil.copyfile(rungs, target / GENERATED / RUNGS)
 
 
 def _run_pip(stage: Path, out: Path) -> None:

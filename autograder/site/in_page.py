@@ -12,20 +12,20 @@ from autograder.errors import KitError
 from autograder.judging.time_limit import GRACE, WALL, still_running
 from autograder.ladder.rungs import FILE as RUNGS
 from autograder.ladder.rungs import read_rungs
-from autograder.language_model.mistake_costs import read_costs
-from autograder.language_model.words import loss_words, mistake_words
 from autograder.learning.own_work import home_words
 from autograder.learning.runner.checking import LOADING, MARGIN, Checking
-from autograder.learning.runner.hearing import hear
 from autograder.learning.runner.line_order import LineOrder
 from autograder.learning.runner.results import Checkup, StepRun, top_still_running
 from autograder.learning.runner.same_process import SameProcess
 from autograder.learning.runner.step_pictures import picture_of_run
-from autograder.model.exercise import SOLUTION, Step, read_exercise
+from autograder.model.exercise import SOLUTION, Step, generated, read_exercise
 from autograder.model.shipped import handed_out
 from autograder.model.verdict import Finding
 from autograder.notebook.card import Card
 from autograder.notebook.prose import shown_in_page
+from autograder.play.mistake_costs import read_costs
+from autograder.play.performance import hear
+from autograder.play.speech_words import loss_words, mistake_words
 from autograder.reports.finding import html, step_text
 from autograder.site.script_pieces import ScriptPieces
 from autograder.submission.cells import find_definitions
@@ -71,7 +71,7 @@ class Page:
     def ordered(self, step: str, order: Iterable[int]) -> str:
         """Return the answer to the lines of a step in this order, given by their numbers from 0."""
         folder = self._exercise.folder
-        rungs = read_rungs(folder / RUNGS)[step]
+        rungs = read_rungs(generated(folder, RUNGS))[step]
         solution = (folder / SOLUTION).read_text(encoding="utf-8")
         chosen = tuple(rungs.lines[number] for number in order)
         lines = LineOrder(

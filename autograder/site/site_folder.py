@@ -19,7 +19,15 @@ from autograder.building.guide import GUIDE_STYLE
 from autograder.errors import KitError
 from autograder.ladder.rungs import FILE as RUNGS
 from autograder.ladder.rungs import read_rungs
-from autograder.model.exercise import MANIFEST, SOLUTION, Exercise
+from autograder.model.exercise import (
+    EXAMPLES,
+    GENERATED,
+    MANIFEST,
+    MISTAKE_COSTS,
+    SOLUTION,
+    Exercise,
+    generated,
+)
 from autograder.model.shipped import PACKAGE
 from autograder.releasing.contents import with_first_cell
 from autograder.site.exercise_page import LICENSES, ExercisePage, start_page
@@ -32,11 +40,10 @@ STATIC = Path(__file__).with_name("static")
 LIBRARIES = ("jaxtyping", "wadler-lindig")
 # Of the kit, what a check needs no more of than its source.
 ROOMS = (
-    *("errors", "heatmaps", "judging", "ladder", "language_model", "learning", "model", "notebook"),
-    *("protocol", "reports", "site", "submission", "training_tasks"),
+    *("errors", "heatmaps", "judging", "ladder", "learning", "model", "notebook", "play"),
+    *("protocol", "reports", "site", "submission"),
 )
-ANSWERS = (SOLUTION, RUNGS)
-PUBLIC = (MANIFEST, "examples.json", "mistake_costs.json")
+PUBLIC = (MANIFEST, EXAMPLES, MISTAKE_COSTS)
 PYODIDE_LICENSE = """\
 Pyodide {version}, with Python and its standard library
 
@@ -125,7 +132,7 @@ def _page(exercise: Exercise, options: SiteOptions) -> ExercisePage:
         for name in ("guide.html", f"{exercise.name}.py")
     )
     steps = [step.name for step in exercise.steps]
-    rungs = read_rungs(options.answers / exercise.name / RUNGS) if options.answers else {}
+    rungs = read_rungs(generated(options.answers / exercise.name, RUNGS)) if options.answers else {}
     return ExercisePage(exercise, guide, ScriptPieces.of(script, steps), options.course, rungs)
 
 
@@ -154,8 +161,10 @@ def _packed(exercises: Sequence[Exercise], answers: Path | None) -> Iterator[tup
         for name in (*PUBLIC, f"{exercise.name}.py"):
             if (exercise.folder / name).is_file():
                 yield f"assignments/{exercise.name}/{name}", (exercise.folder / name).read_bytes()
-        for answer in (answers / exercise.name / name for name in ANSWERS) if answers else ():
-            yield f"assignments/{exercise.name}/{answer.name}", answer.read_bytes()
+        if answers:
+            folder, target = answers / exercise.name, f"assignments/{exercise.name}"
+            yield f"{target}/{SOLUTION}", (folder / SOLUTION).read_bytes()
+            yield f"{target}/{GENERATED}/{RUNGS}", generated(folder, RUNGS).read_bytes()
     for library in LIBRARIES:
         for file in distribution(library).files or ():
             if file.suffix == ".py" or file.name == "METADATA":

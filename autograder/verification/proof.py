@@ -25,7 +25,7 @@ from autograder.judging.time_limit import StillRunning
 from autograder.ladder.making import defined
 from autograder.ladder.quiet_run import quiet_run
 from autograder.ladder.rungs import FILE, GAP, Rungs, read_rungs
-from autograder.model.exercise import Exercise, Step
+from autograder.model.exercise import Exercise, Step, generated
 from autograder.model.request import Reply, Request
 from autograder.submission.reading import read_submission
 from autograder.verification.harness import Harness, read_harness, recorded_examples
@@ -177,7 +177,7 @@ def rung_gaps(harness: Harness) -> tuple[str, ...]:
     Raises `KitError` when the file cannot be read.
     """
     exercise = harness.reference.exercise
-    file = exercise.folder / FILE
+    file = generated(exercise.folder, FILE)
     if not file.is_file():
         return ()  # `attn build --check` says so
     steps = {step.name for step in exercise.steps}

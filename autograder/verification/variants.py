@@ -14,8 +14,9 @@ from autograder.checks.marks import step_of
 from autograder.checks.reference import load_module
 from autograder.errors import KitError
 from autograder.judging.asking import ask_examples
-from autograder.judging.examples import FILE, Example
+from autograder.judging.examples import Example
 from autograder.judging.inprocess import InProcess
+from autograder.model.exercise import EXAMPLES
 from autograder.protocol import arrays
 from autograder.verification.harness import Harness
 from autograder.verification.probing import quiet
@@ -93,7 +94,7 @@ def refused_at_home(
         with harness.replaced(variant.steps):
             found += (
                 f"at home, {who} is refused by the example of {check} of {step}: {words} "
-                f"Correct that check, so that what {FILE} holds of it is enough to judge by."
+                f"Correct that check, so that what {EXAMPLES} holds of it is enough to judge by."
                 for step, check, words in _refused_examples(harness, variant, examples)
             )
     return tuple(found)

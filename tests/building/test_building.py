@@ -24,10 +24,11 @@ from nbgrader.preprocessors import CheckCellMetadata, ComputeChecksums, LockCell
 from nbgrader.utils import determine_grade
 
 from autograder.building.build import build, build_all, stale
-from autograder.building.leak import refuse_leaks, secrets_of
+from autograder.building.leak import refuse_leaks, secrets_of, text_of
 from autograder.building.regions import read_solution
 from autograder.errors import KitError
-from autograder.model.exercise import read_exercise
+from autograder.judging.examples import facts_in, packed
+from autograder.model.exercise import EARLIER_EXAMPLES, EXAMPLES, generated, read_exercise
 from autograder.model.signature import Signature, shape_text, signature_in, signature_of
 from support.leak_search import refuse_leaks_below
 from support.written_exercise import write_exercise
@@ -234,14 +235,17 @@ def test_a_folder_that_cannot_be_written_to_leaves_every_file_as_it_was(
 def test_what_lies_beside_a_solution_is_written_with_the_assignments_or_not_at_all(
     toy: Path, assignments: Path
 ) -> None:
-    def refused(folder: Path, examples: str) -> dict[str, str]:
-        raise KitError("no lines", place=examples, cure="none")
+    def refused(folder: Path, examples: bytes) -> dict[str, str]:
+        raise KitError("no lines", place=str(facts_in(examples)), cure="none")
+
+    def beside(folder: Path, examples: bytes) -> dict[str, str]:
+        return {"rungs.json": str(facts_in(examples))}
 
     with pytest.raises(KitError):
-        build_all([toy], assignments, lambda folder: "{}", refused)
+        build_all([toy], assignments, lambda folder: packed([]), refused)
     assert not assignments.exists()
-    build_all([toy], assignments, lambda folder: "{}", lambda folder, text: {"rungs.json": text})
-    assert (toy / "rungs.json").read_text(encoding="utf-8") == "{}"
+    build_all([toy], assignments, lambda folder: packed([]), beside)
+    assert (toy / "generated" / "rungs.json").read_text(encoding="utf-8") == "[]"
 
 
 def test_an_unwritten_step_says_so_in_words(toy: Path, assignments: Path) -> None:
@@ -450,9 +454,9 @@ def test_the_public_facts_may_be_whatever_toml_can_say(toy: Path, assignments: P
 def test_worked_examples_come_from_the_callable_that_gets_the_solution_folder(
     toy: Path, assignments: Path
 ) -> None:
-    paths = build(toy, assignments, examples=lambda folder: json.dumps({"of": folder.name}) + "\n")
-    assert paths[-1].name == "examples.json"
-    assert json.loads(paths[-1].read_text()) == {"of": "toy"}
+    paths = build(toy, assignments, examples=lambda folder: packed({"of": folder.name}))
+    assert paths[-1].name == EXAMPLES
+    assert facts_in(paths[-1].read_bytes()) == {"of": "toy"}
 
 
 def test_two_builds_give_the_same_bytes(toy: Path, tmp_path: Path) -> None:
@@ -495,9 +499,11 @@ def _definitions(text: str) -> list[ast.FunctionDef | ast.ClassDef]:
 
 
 def test_no_line_of_a_region_stands_in_any_file_for_students(toy: Path, assignments: Path) -> None:
-    paths = build(toy, assignments, examples=lambda _: '{"told": "You double the scores twice."}\n')
+    paths = build(
+        toy, assignments, examples=lambda _: packed({"told": "You double the scores twice."})
+    )
     for path in paths:
-        text = path.read_text()
+        text = text_of(path.name, path.read_bytes())
         for part in ("doubled_scores", "weights @", "kept_factor", "the sum over", "SOLUTION"):
             assert part not in text, f"{part} in {path}"
 
@@ -553,13 +559,13 @@ def test_a_leak_in_a_json_file_is_found_however_it_is_written_there(
     secrets = secrets_of(read_exercise(toy))
     text = json.dumps({"first": "Doubling.", **told}, indent=1, ensure_ascii=ascii_only)
     with pytest.raises(KitError, match="a line of a solution is in a file") as caught:
-        refuse_leaks(secrets, {"examples.json": text})
-    assert caught.value.place.startswith("examples.json:")
+        refuse_leaks(secrets, {"costs.json": text})
+    assert caught.value.place.startswith("costs.json:")
     number = int(caught.value.place.split(":")[1].split(",")[0])
     assert any(word in text.split("\n")[number - 1] for word in ("gathered", "self.name"))
 
 
-@pytest.mark.parametrize("name", ["examples.json", "toy.ipynb"])
+@pytest.mark.parametrize("name", ["costs.json", "toy.ipynb"])
 def test_a_leak_is_found_in_a_json_file_that_is_broken(toy: Path, name: str) -> None:
     secrets = secrets_of(read_exercise(toy))
     refuse_leaks(secrets, {name: '{"told": "Doubling."\n'})
@@ -570,7 +576,7 @@ def test_a_leak_is_found_in_a_json_file_that_is_broken(toy: Path, name: str) -> 
 
 def test_the_code_of_a_misconception_is_secret_and_its_words_are_not(toy: Path) -> None:
     secrets = secrets_of(read_exercise(toy))
-    refuse_leaks(secrets, {"examples.json": json.dumps("You double the scores twice.")})
+    refuse_leaks(secrets, {EXAMPLES: packed(["You double the scores twice."])})
     with pytest.raises(KitError, match=r"a line of misconceptions\.py"):
         refuse_leaks(secrets, {"a.py": "return np.multiply(factor, np.multiply(factor, scores))"})
 
@@ -631,8 +637,8 @@ def test_a_solution_line_in_prose_docstring_or_hint_stops_the_build_before_it_wr
 def test_a_solution_line_in_the_worked_examples_stops_the_build(
     toy: Path, assignments: Path
 ) -> None:
-    with pytest.raises(KitError, match=r"examples\.json:1"):
-        build(toy, assignments, examples=lambda _: '["gathered = weights @ values"]')
+    with pytest.raises(KitError, match=r"examples\.xz:1"):
+        build(toy, assignments, examples=lambda _: packed(["gathered = weights @ values"]))
 
 
 # Stale
@@ -676,9 +682,37 @@ def test_a_change_of_the_facts_makes_the_files_that_say_them_stale(
 
 
 def test_worked_examples_without_their_callable_are_left_over(toy: Path, assignments: Path) -> None:
-    build(toy, assignments, examples=lambda _: "{}\n")
-    assert stale(toy, assignments, examples=lambda _: "{}\n") == ()
-    assert stale(toy, assignments) == ("toy/examples.json is left over",)
+    build(toy, assignments, examples=lambda _: packed({}))
+    assert stale(toy, assignments, examples=lambda _: packed({})) == ()
+    assert stale(toy, assignments) == (f"toy/{EXAMPLES} is left over",)
+
+
+def test_a_build_leaves_worked_examples_that_differ_in_the_last_digits(
+    toy: Path, assignments: Path
+) -> None:
+    """They depend on the processor, and a file that nobody can read would seem to have changed."""
+    made = iter([0.5, 0.5 + 1e-9, 0.6])
+
+    def examples(folder: Path) -> bytes:
+        return packed({"a": np.array([next(made)])})
+
+    build(toy, assignments, examples)
+    build(toy, assignments, examples)
+    assert facts_in((assignments / "toy" / EXAMPLES).read_bytes())["a"] == [0.5]
+    build(toy, assignments, examples)
+    assert facts_in((assignments / "toy" / EXAMPLES).read_bytes())["a"] == [0.6]
+
+
+def test_what_an_earlier_kit_has_generated_elsewhere_is_removed(
+    toy: Path, assignments: Path
+) -> None:
+    (assignments / "toy").mkdir(parents=True)
+    earlier = [assignments / "toy" / EARLIER_EXAMPLES, toy / "rungs.json"]
+    for file in earlier:
+        file.write_text("{}", encoding="utf-8")
+    build_all([toy], assignments, lambda _: packed({}), lambda *made: {"rungs.json": "[]"})
+    assert not any(file.exists() for file in earlier)
+    assert generated(toy, "rungs.json").read_text(encoding="utf-8") == "[]"
 
 
 # What the author can get wrong
@@ -964,8 +998,8 @@ def test_importing_the_leak_check_and_the_signatures_needs_no_notebook_package()
 def test_a_worked_example_is_stale_by_its_numbers_and_not_by_their_last_digits(
     toy: Path, assignments: Path, number: str, expected: tuple[str, ...]
 ) -> None:
-    def examples(value: str) -> Callable[[Path], str]:
-        return lambda folder: f'{{"a": {{"dtype": "float32", "numbers": "[0.25, {value}]"}}}}\n'
+    def examples(value: str) -> Callable[[Path], bytes]:
+        return lambda folder: packed({"a": np.array([0.25, float(value)], dtype="float32")})
 
     build(toy, assignments, examples("0.5"))
     found = stale(toy, assignments, examples(number))

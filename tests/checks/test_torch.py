@@ -233,7 +233,7 @@ def test_a_student_of_the_numpy_exercise_needs_no_torch(tmp_path: Path) -> None:
     ]
     assignment = ROOT / "assignments" / "numpy_single_head"
     hand_in(mate, exercise, assignment, folder)
-    for name in ("exercise.toml", "examples.json"):
+    for name in ("exercise.toml", "examples.xz"):
         (folder / name).write_bytes((assignment / name).read_bytes())
     done = subprocess.run(
         [sys.executable, "-m", "autograder.cli", "check"],

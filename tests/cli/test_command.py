@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from autograder.judging.examples import facts_in, packed
+from autograder.model.exercise import EXAMPLES
 from autograder.model.verdict import Outcome, Verdict
 from support.copied_exercise import copy_exercise
 from support.small_release import TOY, write_toy
@@ -300,15 +302,16 @@ def test_what_was_built_is_up_to_date_and_what_was_edited_is_named_and_left_as_i
     with (folder / f"{TOY}.ipynb").open("a", encoding="utf-8") as file:
         file.write("\n")
     # Its numbers are compared as numbers, its words to the letter.
-    examples = (folder / "examples.json").read_text(encoding="utf-8")
-    (folder / "examples.json").write_text(examples.replace("You", "I", 1), encoding="utf-8")
+    facts = facts_in((folder / EXAMPLES).read_bytes())
+    facts["examples"][0]["title"] += " or not"
+    (folder / EXAMPLES).write_bytes(packed(facts))
     (folder / "README.md").unlink()
     (folder / "more.txt").write_text("mine", encoding="utf-8")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     error = told_error(attn("build", "--check", folder=tmp_path))
     assert error["error"].startswith("4 generated files are stale")
     assert f"{TOY}/{TOY}.ipynb differs" in error["error"]
-    assert f"{TOY}/examples.json differs" in error["error"]
+    assert f"{TOY}/{EXAMPLES} differs" in error["error"]
     assert f"{TOY}/README.md is missing" in error["error"]
     assert f"{TOY}/more.txt" in error["error"]
     assert "attn build" in error["cure"]
@@ -336,3 +339,20 @@ def test_without_any_standard_input_an_update_says_what_to_add(tmp_path: Path) -
     run = subprocess.run(update, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert run.returncode == NOT_ALL and "Traceback" not in run.stderr, run.stderr
     assert "without a terminal, add --yes" in run.stdout
+
+
+@pytest.mark.parametrize("word", ["collect", "export", "result", "gradescope"])
+def test_a_command_works_by_its_earlier_name_and_says_the_one_of_today(
+    word: str, tmp_path: Path
+) -> None:
+    """Courses have them in scripts, which may read what is printed."""
+    earlier, today = (
+        typed(*words, "--help", folder=tmp_path) for words in ((word,), ("platform", word))
+    )
+    assert (earlier.code, earlier.out) == (RIGHT, today.out) and f"platform {word}" in today.out
+    assert earlier.err.split("\n") == [f"`attn {word}` is now `attn platform {word}`", ""]
+    assert today.err == "" and f"  {word}" not in typed("--help", folder=tmp_path).out
+
+
+def test_a_slip_in_an_earlier_name_is_told_the_one_of_today(tmp_path: Path) -> None:
+    assert "Did you mean: attn platform collect" in typed("colect", folder=tmp_path).err

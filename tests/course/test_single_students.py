@@ -123,7 +123,7 @@ def exported_to_lti(course: Course) -> tuple[Run, str]:
     roster, scores = course.directory / "platform.csv", course.directory / "scores.json"
     rows = (f"{each},{each}@lti\n" for each in (*NAMES, "dan"))
     roster.write_text("student_id,lti_user_id\n" + "".join(rows))
-    run = attn("export", "lti", course.directory, "--roster", roster, "--to", scores)
+    run = attn("platform", "export", "lti", course.directory, "--roster", roster, "--to", scores)
     return run, scores.read_text()
 
 

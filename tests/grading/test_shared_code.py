@@ -22,7 +22,7 @@ from autograder.checks.reference import Reference, read_reference
 from autograder.errors import KitError
 from autograder.grading.digest import exercise_hash
 from autograder.ladder.rungs import FILE as RUNGS
-from autograder.model.exercise import MISTAKE_COSTS, read_exercise
+from autograder.model.exercise import EXAMPLES, MISTAKE_COSTS, read_exercise
 from autograder.releasing.release import Source, refuse_secrets, refuse_wheel
 from autograder.sandbox import Zygote
 from autograder.verification.harness import read_harness
@@ -116,7 +116,7 @@ def test_an_exercise_whose_worked_examples_tell_a_shared_line_is_not_built(solut
     run = attn("build", solutions)
     assert run.returncode == 2, run.stdout
     assert "a line of mistakes.py is in a file for students" in run.stderr
-    assert "examples.json" in run.stderr and "_attention/mistakes.py" in run.stderr
+    assert EXAMPLES in run.stderr and "_attention/mistakes.py" in run.stderr
     assert not (solutions.parent / "assignments").exists()
 
 

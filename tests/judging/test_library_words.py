@@ -13,7 +13,7 @@ from typing import Any, TypeGuard
 import numpy as np
 import pytest
 import torch
-from autograder.verification.wording import StudentText, reading_gaps
+from autograder.verification.text_rules import StudentText, reading_gaps
 from torch import nn
 
 from autograder.judging import explanation, library_words

@@ -11,7 +11,7 @@ import pytest
 from autograder.checks.recording import record_examples
 from autograder.ladder.making import MadeRungs, made_rungs, stale_rungs
 from autograder.ladder.rungs import FILE, GAP, PuzzleLine, Rungs, read_rungs, write_rungs
-from autograder.model.exercise import read_exercise
+from autograder.model.exercise import EXAMPLES, generated, read_exercise
 from autograder.verification.harness import read_harness
 from autograder.verification.proof import rung_gaps
 from support.copied_exercise import copy_exercise
@@ -24,7 +24,7 @@ NUMPY = "numpy_single_head"
 
 
 def rungs_of(name: str) -> dict[str, Rungs]:
-    return dict(read_rungs(ROOT / "solutions" / name / FILE))
+    return dict(read_rungs(generated(ROOT / "solutions" / name, FILE)))
 
 
 def with_rungs(folder: Path, step: str, **changes: object) -> Path:
@@ -32,7 +32,7 @@ def with_rungs(folder: Path, step: str, **changes: object) -> Path:
     copy = copy_exercise(NUMPY, folder)
     every = rungs_of(NUMPY)
     every[step] = dataclasses.replace(every[step], **changes)  # type: ignore[arg-type]
-    (copy / FILE).write_text(write_rungs(NUMPY, every.values()), encoding="utf-8")
+    generated(copy, FILE).write_text(write_rungs(NUMPY, every.values()), encoding="utf-8")
     return copy
 
 
@@ -91,7 +91,7 @@ def test_the_file_is_what_a_build_makes_and_another_solution_makes_another(tmp_p
     line = "return attention_weights @ values"
     changed(copy, ("solution.py", line, line.replace("return", "return 1 *")))
     assert stale_rungs(copy, ROOT / "assignments") == (f"{NUMPY}/{FILE} differs",)
-    (copy / FILE).unlink()
+    generated(copy, FILE).unlink()
     assert stale_rungs(copy, ROOT / "assignments") == (f"{NUMPY}/{FILE} is missing",)
 
 
@@ -104,7 +104,7 @@ def test_a_mistake_that_no_example_refuses_is_not_offered(tmp_path: Path) -> Non
         copy,
         ("misconceptions.py", "class project_output:\n", f"class project_output:\n{harmless}\n"),
     )
-    examples = (ROOT / "assignments" / NUMPY / "examples.json").read_text(encoding="utf-8")
+    examples = (ROOT / "assignments" / NUMPY / EXAMPLES).read_bytes()
     made = {each.step: each for each in made_rungs(copy, examples).rungs}
     offered = {line.mistake for line in made["project_output"].wrong}
     assert offered and "harmless" not in offered

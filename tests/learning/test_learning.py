@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from autograder.model.exercise import EARLIER_EXAMPLES, EXAMPLES
 from support.learner_workspace import (
     NAME,
     REFERENCE,
@@ -57,7 +58,7 @@ def test_start_lays_out_every_exercise_and_says_what_to_type_next(tmp_path: Path
     assert run.code == RIGHT and run.err == ""
     for folder in (ROOT / "assignments").glob("*/"):
         files = {path.name for path in (tmp_path / "work" / folder.name).iterdir()}
-        assert {f"{folder.name}.py", f"{folder.name}.ipynb", "examples.json"} <= files
+        assert {f"{folder.name}.py", f"{folder.name}.ipynb", EXAMPLES} <= files
     assert "  cd work\n  attn watch\n    checks whenever you save\n" in run.out
     assert "Single-head attention in NumPy\n  11 steps, about 85 minutes\n" in run.out
     assert "In `softmax`, replace the line that raises NotImplementedError" in run.words
@@ -81,12 +82,14 @@ def test_who_learns_alone_reads_of_nobody_to_hand_in_to(workspace: Path) -> None
 def test_start_again_leaves_work_as_it_is_and_brings_the_rest_up_to_date(workspace: Path) -> None:
     file = put(workspace, softmax=WRONG_SOFTMAX)
     mine = file.read_text(encoding="utf-8")
-    (workspace / NAME / "examples.json").write_text("{}", encoding="utf-8")
+    (workspace / NAME / EXAMPLES).write_text("{}", encoding="utf-8")
+    (workspace / NAME / EARLIER_EXAMPLES).write_text("{}", encoding="utf-8")
     file.with_suffix(".ipynb").unlink()
     run = typed("start", ".", "--exercise", NAME, folder=workspace)
+    assert not (workspace / NAME / EARLIER_EXAMPLES).exists()
     assert run.code == RIGHT
     assert f"kept as you left it: {NAME}/{NAME}.py" in run.out and "cd " not in run.out
-    assert f"brought up to date: {NAME}/examples.json" in run.out
+    assert f"brought up to date: {NAME}/{EXAMPLES}" in run.out
     assert file.read_text(encoding="utf-8") == mine
     assert file.with_suffix(".ipynb").is_file()
 

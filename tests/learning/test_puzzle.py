@@ -12,6 +12,7 @@ from rich.console import Console
 from autograder.ladder.rungs import FILE, PuzzleLine, Rungs, read_rungs
 from autograder.learning.commands import climbing
 from autograder.learning.state import workspace as answer_key
+from autograder.model.exercise import GENERATED
 from autograder.verification.text_rules import reading
 from support.learner_workspace import NAME, ROOT, start
 from support.typed_commands import typed
@@ -23,7 +24,7 @@ def workspace(tmp_path: Path) -> Path:
 
 
 def rungs(step: str, exercise: str = NAME) -> Rungs:
-    return read_rungs(ROOT / "solutions" / exercise / FILE)[step]
+    return read_rungs(ROOT / "solutions" / exercise / GENERATED / FILE)[step]
 
 
 def numbers(of: Rungs, lines: Sequence[PuzzleLine]) -> list[str]:

@@ -9,14 +9,17 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 from autograder.errors import KitError
+from autograder.judging.examples import facts_in
 from autograder.learning.commands import reviewing
 from autograder.learning.commands.reviewing import ReviewFile
 from autograder.learning.state import workspace as answer_key
 from autograder.learning.state.workspace import find_workspace
+from autograder.model.exercise import EXAMPLES
 from support.learner_workspace import (
     NAME,
     RIGHT_SOFTMAX,
@@ -95,13 +98,14 @@ def test_the_inputs_are_others_and_the_own_definition_does_not_answer(workspace:
     blank = typed("review", "softmax", "--on", day, folder=workspace)
     assert blank.code == 1 and "is not written yet" in blank.words
     assert known(workspace)["review_on"] == day.isoformat()
-    (drawn,) = (workspace / ".attn" / "review").rglob("examples.json")
+    (drawn,) = (workspace / ".attn" / "review").rglob(EXAMPLES)
     mine, theirs = (
-        json.loads(file.read_text("utf-8"))["examples"]
-        for file in (workspace / NAME / "examples.json", drawn)
+        facts_in(file.read_bytes())["examples"] for file in (workspace / NAME / EXAMPLES, drawn)
     )
     assert {each["step"] for each in theirs} == {"softmax"}
-    assert theirs[0]["request"] != mine[0]["request"]
+    assert theirs[0]["request"]["arguments"] is not None
+    drawn_numbers, numbers = (each[0]["request"]["arguments"][0] for each in (theirs, mine))
+    assert not np.array_equal(drawn_numbers, numbers)
     (workspace / "review" / NAME / "softmax.py").write_text("x = 1\n", encoding="utf-8")
     assert typed("review", "softmax", "--on", day, folder=workspace).code == 1
 
@@ -161,7 +165,7 @@ def test_without_solutions_a_review_asks_the_worked_examples_and_says_so(
     assert reviewing.review_step(workspace, "softmax", day, console, print)
     said = console.file.getvalue()
     assert said.count("so the inputs are those of the worked examples.") == 2
-    assert not list((workspace / ".attn" / "review").rglob("examples.json"))
+    assert not list((workspace / ".attn" / "review").rglob(EXAMPLES))
 
 
 def test_a_step_in_torch_is_reviewed_on_other_inputs(tmp_path: Path) -> None:

@@ -18,10 +18,12 @@ from autograder.ladder.statements import folded
 from autograder.learning.commands.climbing import PuzzleRow, gap_lines, next_hint, puzzle_lines
 from autograder.learning.commands.once import show_solution
 from autograder.learning.state.session import open_session
+from autograder.model.exercise import GENERATED
 from support.learner_workspace import ROOT, start
 from support.typed_commands import typed
 
-EXERCISES = tuple(sorted(path.parent.name for path in ROOT.glob(f"solutions/*/{FILE}")))
+FILES = sorted(ROOT.glob(f"solutions/*/{GENERATED}/{FILE}"))
+EXERCISES = tuple(path.parent.parent.name for path in FILES)
 WIDTHS = (40, *(pytest.param(width, marks=pytest.mark.slow) for width in (20, 60, 80, 200)))
 
 
@@ -31,8 +33,8 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def rungs() -> Iterator[Rungs]:
-    for exercise in EXERCISES:
-        yield from read_rungs(ROOT / "solutions" / exercise / FILE).values()
+    for file in FILES:
+        yield from read_rungs(file).values()
 
 
 def same(code: str) -> str:

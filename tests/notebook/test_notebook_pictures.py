@@ -33,7 +33,7 @@ from autograder.learning.step_lesson import lesson_of
 from autograder.model.symbols import HIDDEN
 from autograder.notebook.check import Check, NotRightYet, StepReport, open_exercise
 from autograder.notebook.layer import show_numbers
-from autograder.notebook.training_cell import train
+from autograder.play.training_cell import train
 from autograder.reports.finding import html
 from autograder.submission.cells import find_definitions, percent_cells
 from autograder.submission.reading import read_submission
@@ -103,7 +103,7 @@ def run_last_cells(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Ran]:
     """Run them, where each training has only three steps."""
-    monkeypatch.setattr("autograder.notebook.training_cell.train", partial(train, most_steps=3))
+    monkeypatch.setattr("autograder.play.training_cell.train", partial(train, most_steps=3))
 
     def run(name: str, **changes: str) -> Ran:
         read = notebook(name, solved(name) | changes)

@@ -1,4 +1,4 @@
-"""`attn collect` on what the platforms give to download, and on what nobody would wish to get."""
+"""`attn platform collect` on what platforms give to download, and what nobody wishes to get."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ GITHUB = {
 
 
 def collect(zip_file: Path, folder: Path, *words: object) -> Run:
-    return attn("collect", zip_file, "--to", folder, "--exercise", NAME, *words)
+    return attn("platform", "collect", zip_file, "--to", folder, "--exercise", NAME, *words)
 
 
 def new_course(folder: Path) -> Course:
@@ -299,7 +299,7 @@ def test_no_name_makes_the_folder_look_like_a_course(tmp_path: Path) -> None:
 def test_in_a_course_the_moment_decides_which_hand_in_is_later(tmp_path: Path) -> None:
     course = new_course(tmp_path / "course")
     zip_file = download(tmp_path / "g.zip", GRADESCOPE)
-    words = ("collect", zip_file, "--course", course.directory)
+    words = ("platform", "collect", zip_file, "--course", course.directory)
     run = attn(*words)
     assert run.code == 0, run.out + run.err
     jane = course.submitted(NAME, "jane_doe")
@@ -543,11 +543,15 @@ def test_a_student_does_not_say_when_the_hand_in_came(tmp_path: Path) -> None:
     course = new_course(tmp_path / "course")
     words = "2001-01-01 00:00:00 UTC"
     files = {"doejane_1_2_x.py": "jane", "doejane_1_3_timestamp.txt": words}
-    run = attn("collect", download(tmp_path / "c.zip", files), "--course", course.directory)
+    run = attn(
+        "platform", "collect", download(tmp_path / "c.zip", files), "--course", course.directory
+    )
     assert run.code == 0, run.out + run.err
     assert tree(course.submitted(NAME, "doejane")) == {"x.py": "jane", "timestamp~2.txt": words}
     files = {"assignment_7_export/submission_71/timestamp.txt/a.txt": "a", **GRADESCOPE}
-    run = attn("collect", download(tmp_path / "g.zip", files), "--course", course.directory)
+    run = attn(
+        "platform", "collect", download(tmp_path / "g.zip", files), "--course", course.directory
+    )
     assert run.code == 0, run.out + run.err
     found = tree(course.submitted(NAME, "jane_doe"))
     assert found.pop("timestamp.txt").startswith("2026-04-26 17:34:00.861687")
@@ -560,7 +564,7 @@ def test_in_a_shared_course_the_others_can_use_what_was_collected(tmp_path: Path
     path = download(tmp_path / "c.zip", {"doejane_1_2_x.py": "jane"})
     own = os.umask(0o077)
     try:
-        run = attn("collect", path, "--course", course.directory)
+        run = attn("platform", "collect", path, "--course", course.directory)
     finally:
         os.umask(own)
     assert run.code == 0, run.out + run.err

@@ -1,4 +1,4 @@
-"""`attn export`: the gradebook's marks in the tables that platforms give out and take back."""
+"""`attn platform export`: the gradebook's marks in the tables that platforms take back."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def test_the_command_fills_in_the_marks_of_a_graded_folder(tmp_path: Path) -> No
     write_verdicts(tmp_path / "hw-graded" / "verdicts", [verdict("jdoe"), verdict("s4")])
     (tmp_path / "hw").mkdir()
     table, target = file(tmp_path, CANVAS), tmp_path / "filled.csv"
-    words = ("export", "canvas", tmp_path / "hw", "--into", table, "--to", target)
+    words = ("platform", "export", "canvas", tmp_path / "hw", "--into", table, "--to", target)
     run = attn(*words)
     assert run.code == 2 and "--column" in run.err
     run = attn(*words, "--column", "Attention")
@@ -233,7 +233,7 @@ def test_marks_go_out_of_a_course_as_its_gradebook_has_them(tmp_path: Path) -> N
     lines = [f'"{name}, X",{at},{name},A,\r\n' for at, name in enumerate(listed, 1)]
     head = "Student,ID,SIS Login ID,Section,Attention (7)\r\n    Points Possible,,,,22\r\n"
     table, target = file(tmp_path, head + "".join(lines)), tmp_path / "filled.csv"
-    run = attn("export", "canvas", course.directory, "--into", table, "--to", target)
+    run = attn("platform", "export", "canvas", course.directory, "--into", table, "--to", target)
     assert run.code == 0, run.out + run.err
     entries = read_gradebook(course, NAME).entries
     assert "absent: no mark, and the cell stays as it is." in run.out

@@ -1,4 +1,4 @@
-"""`attn gradescope`: the zip is what Gradescope documents, and its scripts grade in its folders.
+"""`attn platform gradescope`: the zip is what Gradescope documents; its scripts grade there.
 
 Gradescope itself is not here. Its folders are made below a temporary one, and a container that
 refuses namespaces is emulated.
@@ -75,7 +75,7 @@ def secret(folder: Path, content: bytes = SECRET) -> Path:
 def test_the_scripts_lie_at_the_top_and_can_be_run(tmp_path: Path) -> None:
     target = tmp_path / "new" / "autograder.zip"
     given = ("--wheel", wheel(tmp_path), "--secret", secret(tmp_path), "--partial-points")
-    run = attn("gradescope", NAME, "--to", target, *given)
+    run = attn("platform", "gradescope", NAME, "--to", target, *given)
     assert run.code == 0, run.err
     assert "an assignment of 22 points" in run.out and "keep it private" in run.out
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
@@ -99,7 +99,17 @@ def test_a_courses_points_and_rules_go_along(tmp_path: Path) -> None:
     assert attn("course", "new", course, "--exercise", NAME).code == 0
     facts = course / "attn.toml"
     facts.write_text(f"partial_points = true\n{facts.read_text()}\n[points.{NAME}]\nsoftmax = 5\n")
-    run = attn("gradescope", NAME, "--course", course, "--to", target, "--wheel", wheel(tmp_path))
+    run = attn(
+        "platform",
+        "gradescope",
+        NAME,
+        "--course",
+        course,
+        "--to",
+        target,
+        "--wheel",
+        wheel(tmp_path),
+    )
     assert run.code == 0, run.err
     assert "an assignment of 25 points" in run.out
     with zipfile.ZipFile(target) as archive:
@@ -111,7 +121,7 @@ def test_a_courses_points_and_rules_go_along(tmp_path: Path) -> None:
 def test_a_secret_or_a_file_that_is_there_is_never_lost(tmp_path: Path) -> None:
     target = tmp_path / "autograder.zip"
     target.write_bytes(b"mine")
-    words = ("gradescope", NAME, "--wheel", wheel(tmp_path), "--to")
+    words = ("platform", "gradescope", NAME, "--wheel", wheel(tmp_path), "--to")
     there = attn(*words, target)
     assert there.code == 2 and "such a file already" in there.err
     assert target.read_bytes() == b"mine"
@@ -120,7 +130,7 @@ def test_a_secret_or_a_file_that_is_there_is_never_lost(tmp_path: Path) -> None:
         assert wrong.code == 2 and "input.secret" in wrong.err
     missing = attn(*words, tmp_path / "b.zip", "--secret", tmp_path / "nowhere")
     assert missing.code == 2 and "nowhere cannot be read" in missing.err
-    nobody = attn("gradescope", "no_such", "--to", tmp_path / "b.zip")
+    nobody = attn("platform", "gradescope", "no_such", "--to", tmp_path / "b.zip")
     assert nobody.code == 2 and NAME in nobody.err
     assert not (tmp_path / "b.zip").exists()
 
@@ -211,7 +221,7 @@ def test_a_hand_in_gets_in_gradescopes_folders_what_it_gets_from_attn_grade(
     container: Container, tmp_path: Path
 ) -> None:
     archive = tmp_path / "autograder.zip"
-    run = attn("gradescope", NAME, "--to", archive, "--secret", secret(tmp_path))
+    run = attn("platform", "gradescope", NAME, "--to", archive, "--secret", secret(tmp_path))
     assert run.code == 0, run.err
     built = container.build(archive)
     assert built.returncode == 0 and "grade untrusted code here: yes" in built.stdout, built
@@ -248,7 +258,7 @@ def test_without_any_sandbox_the_rights_of_files_still_hide_the_solution(
 ) -> None:
     archive = tmp_path / "autograder.zip"
     words = ("--to", archive, "--allow-protection", "process")
-    assert attn("gradescope", NAME, *words).code == 0
+    assert attn("platform", "gradescope", NAME, *words).code == 0
     assert container.build(archive).returncode == 0
     source = container.root / "source"
     names = [str(source / f"solutions/{NAME}/solution.py"), str(source / "input.secret")]
@@ -270,6 +280,6 @@ def test_a_hand_in_without_a_file_to_grade_has_no_score_and_the_log_says_why(
     (tmp_path / "class" / "submission").mkdir(parents=True)
     (tmp_path / "class" / "submission" / "notes.txt").write_text("notes", "utf-8")
     assert attn("grade", tmp_path / "class", "--exercise", NAME).code == 1
-    run = attn("result", tmp_path / "class-graded", "--format", "gradescope")
+    run = attn("platform", "result", tmp_path / "class-graded", "--format", "gradescope")
     assert run.code == 2 and run.out == ""
     assert "no score for Gradescope: There is no notebook and no .py" in run.err

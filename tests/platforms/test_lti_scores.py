@@ -1,4 +1,4 @@
-"""`attn export lti`: scores as the specification has them, and no score that is not known."""
+"""`attn platform export lti`: scores as the specification has them, none that is not known."""
 
 from __future__ import annotations
 
@@ -152,14 +152,14 @@ def test_the_command_writes_scores_and_says_who_has_none(tmp_path: Path) -> None
     (tmp_path / "hw").mkdir()
     users = roster(tmp_path, "student_id,lti_user_id\nada,U1\n")
     target = tmp_path / "scores.json"
-    run = attn("export", "lti", tmp_path / "hw", "--roster", users, "--to", target)
+    run = attn("platform", "export", "lti", tmp_path / "hw", "--roster", users, "--to", target)
     assert run.code == 1 and "1 of 2 marks written as scores" in run.out
     assert "ben: has no user of the platform in the roster." in run.out
     found = json.loads(target.read_text(encoding="utf-8"))
     Draft202012Validator(SCORES).validate(found)
     assert [each["userId"] for each in found] == ["U1"]
     assert abs(datetime.fromisoformat(found[0]["timestamp"]) - datetime.now(UTC)) < timedelta(1)
-    over = attn("export", "lti", tmp_path / "hw", "--roster", users, "--to", users)
+    over = attn("platform", "export", "lti", tmp_path / "hw", "--roster", users, "--to", users)
     assert over.code == 2 and users.read_text(encoding="utf-8").startswith("student_id")
 
 
@@ -170,7 +170,7 @@ def test_scores_are_the_marks_of_a_courses_gradebook(tmp_path: Path) -> None:
     users = roster(tmp_path, "id,who\n" + "".join(f"{name},u-{name}\n" for name in names))
     target = tmp_path / "scores.json"
     words = ("--roster", users, "--user-column", "who", "--to", target)
-    run = attn("export", "lti", course.directory, *words)
+    run = attn("platform", "export", "lti", course.directory, *words)
     assert run.code == 0, run.out + run.err
     entries = read_gradebook(course, NAME).entries
     found = json.loads(target.read_text(encoding="utf-8"))

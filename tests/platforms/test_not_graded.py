@@ -193,7 +193,7 @@ def test_a_class_with_one_of_them_is_graded_and_exported_without_a_mark_for_it(
     assert run.code == 1 and "not graded: essay: There is no notebook" in " ".join(run.out.split())
     table, target = tmp_path / "gradebook.csv", tmp_path / "filled.csv"
     table.write_text(CANVAS + '"A",1,essay,A,\r\n"B",2,right,A,\r\n', encoding="utf-8")
-    run = attn("export", "canvas", homework, "--into", table, "--to", target)
+    run = attn("platform", "export", "canvas", homework, "--into", table, "--to", target)
     assert run.code == 1 and "1 of 2 marks filled in" in run.out, run.out + run.err
     assert "essay: no mark, and the cell stays as it is: There is no notebook" in run.out
     assert target.read_text().splitlines()[2:] == ['"A",1,essay,A,', '"B",2,right,A,0']

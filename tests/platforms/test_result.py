@@ -1,4 +1,4 @@
-"""`attn result`, held against what the readers of its formats document."""
+"""`attn platform result`, held against what the readers of its formats document."""
 
 from __future__ import annotations
 
@@ -142,15 +142,15 @@ def test_a_screen_reader_hears_what_the_table_of_a_job_holds() -> None:
 
 def test_the_command_writes_each_form_from_a_folder_of_results(tmp_path: Path) -> None:
     write_verdicts(tmp_path / "verdicts", [verdict("ada"), hostile()])
-    several = attn("result", tmp_path, "--format", "junit")
+    several = attn("platform", "result", tmp_path, "--format", "junit")
     assert several.code == 2 and "--student: ada, eve" in several.err
     target = tmp_path / "results.json"
     words = ("--format", "gradescope", "--student", "eve", "--to", target)
-    assert attn("result", tmp_path, *words).code == 0
+    assert attn("platform", "result", tmp_path, *words).code == 0
     assert target.read_text(encoding="utf-8") == gradescope_results(hostile())
-    alone = attn("result", tmp_path / "verdicts" / "ada.json", "--format", "classroom")
+    alone = attn("platform", "result", tmp_path / "verdicts" / "ada.json", "--format", "classroom")
     assert alone.out == classroom_results(verdict("ada")) + "\n"
-    missing = attn("result", tmp_path / "nobody.json", "--format", "summary")
+    missing = attn("platform", "result", tmp_path / "nobody.json", "--format", "summary")
     assert missing.code == 2 and "no such verdict" in missing.err
 
 

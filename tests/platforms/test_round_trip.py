@@ -29,7 +29,7 @@ def test_what_comes_out_of_moodle_goes_back_with_the_marks_of_the_class(tmp_path
         else:
             files[f"{folder}/{made.name}"] = inside
     zip_file, homework = download(tmp_path / "moodle.zip", files), tmp_path / "homework"
-    run = attn("collect", zip_file, "--to", homework, "--exercise", NAME)
+    run = attn("platform", "collect", zip_file, "--to", homework, "--exercise", NAME)
     assert run.code == 0, run.out + run.err
     run = attn("grade", homework, "--exercise", NAME, "--solutions", ROOT / "solutions")
     assert run.code == 0, run.out + run.err
@@ -41,7 +41,7 @@ def test_what_comes_out_of_moodle_goes_back_with_the_marks_of_the_class(tmp_path
     sheet = tmp_path / "sheet.csv"
     sheet.write_bytes(("\ufeff" + head + "".join(lines)).encode())
     words = ("--into", sheet, "--roster", homework / "collected.csv", "--to", tmp_path / "out.csv")
-    run = attn("export", "moodle", homework, *words)
+    run = attn("platform", "export", "moodle", homework, *words)
     assert run.code == 0 and "3 of 3 marks filled in" in run.out, run.out + run.err
     text = (tmp_path / "out.csv").read_bytes().decode()
     assert text.startswith("\ufeffIdentifier") and text.count("\r\n") == 5

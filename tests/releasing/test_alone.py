@@ -16,7 +16,7 @@ from support.built_once import built_once
 from support.learner_workspace import NAME, ROOT
 from support.small_release import TOY, two_exercises
 
-ANSWERS = {f"autograder/answers/{NAME}/{file}" for file in ("solution.py", "rungs.json")}
+ANSWERS = {f"autograder/answers/{NAME}/{file}" for file in ("solution.py", "generated/rungs.json")}
 
 
 def built(folder: Path) -> None:

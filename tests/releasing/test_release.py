@@ -278,7 +278,7 @@ def test_online_the_first_cell_gets_the_kit_and_the_files_for_a_notebook_that_is
         finally:
             server.shutdown()
             install_again(disk)
-    assert (alone / NAME / "examples.json").is_file()
+    assert (alone / NAME / "examples.xz").is_file()
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):

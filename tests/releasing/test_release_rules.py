@@ -14,7 +14,7 @@ import nbformat
 import pytest
 
 from autograder.building.build import build
-from autograder.building.leak import refuse_leaks
+from autograder.building.leak import refuse_leaks, text_of
 from autograder.building.regions import BEGIN
 from autograder.checks.recording import record_examples
 from autograder.errors import KitError
@@ -88,7 +88,7 @@ def test_an_archive_holds_what_the_folder_holds_in_a_folder_of_that_name(
     with zipfile.ZipFile(released / f"{TOY}.zip") as archive:
         packed = {name: archive.read(name) for name in archive.namelist()}
     assert packed == {f"{TOY}/{name}": text for name, text in content(released / TOY).items()}
-    names = (f"{TOY}.ipynb", f"{TOY}.py", "README.md", "CHECKLIST.md", "examples.json")
+    names = (f"{TOY}.ipynb", f"{TOY}.py", "README.md", "CHECKLIST.md", "examples.xz")
     for name in (*names, "exercise.toml", "requirements.txt", wheel.name):
         assert f"{TOY}/{name}" in packed
 
@@ -163,7 +163,9 @@ def files_of_the_kit(wheel: Path, name: str) -> dict[str, str]:
     packages = Wheel(wheel.name, b"", tuple(wheel_requires(wheel))).packages([exercise])
     folder = KIT.assignments / name
     files = exercise_files(exercise, folder, wheel=wheel.name, packages=packages)
-    return {path.removeprefix(f"{name}/"): text.decode() for path, text in files.items()}
+    return {
+        path.removeprefix(f"{name}/"): text_of(path, content) for path, content in files.items()
+    }
 
 
 def test_the_kits_wheel_holds_the_engine_and_the_public_files_of_exercises_alone(

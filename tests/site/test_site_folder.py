@@ -21,10 +21,11 @@ from autograder.model.exercise import read_exercise
 from autograder.site import in_page, site_folder
 from autograder.site.parts import NUMPY, PARTS
 from autograder.site.script_pieces import ScriptPieces
-from autograder.site.site_folder import ANSWERS, SiteOptions, make_site
+from autograder.site.site_folder import SiteOptions, make_site
 from support.learner_workspace import NAME, REFERENCE, ROOT
 
 EXERCISE = read_exercise(ROOT / "assignments" / NAME)
+ANSWERS = {f"assignments/{NAME}/{file}" for file in ("solution.py", "generated/rungs.json")}
 STEPS = [step.name for step in EXERCISE.steps]
 STUBS = (EXERCISE.folder / f"{NAME}.py").read_text(encoding="utf-8")
 # Checks a step with nothing of this repository but what is in the archive.
@@ -166,7 +167,7 @@ def test_lines_of_the_solutions_are_there_only_where_they_are_asked_for(
         make_site(SiteOptions([EXERCISE], parts, answers=answers), tmp_path / name)
         files = files_of(tmp_path / name)
         with zipfile.ZipFile(tmp_path / name / "kit.zip") as archive:
-            packed = {*archive.namelist()} & {f"assignments/{NAME}/{each}" for each in ANSWERS}
+            packed = ANSWERS & {*archive.namelist()}
         made[name] = (b"exponentials = np.exp(shifted)" in files[f"{NAME}.html"], len(packed))
     assert made == {"course": (False, 0), "alone": (True, 2)}
 

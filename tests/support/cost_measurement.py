@@ -21,16 +21,16 @@ from autograder.checks.marks import title_of
 from autograder.checks.reference import Misconception
 from autograder.errors import KitError
 from autograder.judging.inprocess import Unusable
-from autograder.language_model.character_model import CharacterModel, read_model
-from autograder.language_model.mistake_costs import (
+from autograder.model.exercise import MISTAKE_COSTS, generated, read_exercise
+from autograder.model.files import write_whole
+from autograder.play.character_model import CharacterModel, read_model
+from autograder.play.mistake_costs import (
     HEARD,
     MeasuredCosts,
     MistakeCost,
     is_heard,
 )
-from autograder.language_model.writing import measured_loss, written
-from autograder.model.exercise import MISTAKE_COSTS, read_exercise
-from autograder.model.files import write_whole
+from autograder.play.writing import measured_loss, written
 from autograder.verification.harness import Harness, read_harness
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -226,7 +226,7 @@ def main(words: list[str] | None = None) -> None:
     parser.add_argument("--document", type=Path, default=DOCUMENT, help="the page to write")
     given: Any = parser.parse_args(words)
     found = measured_costs(given.folder, read_trainings(given.weights))
-    write_whole(given.folder / MISTAKE_COSTS, written_costs(found))
+    write_whole(generated(given.folder, MISTAKE_COSTS), written_costs(found))
     write_whole(given.document, costs_document(read_exercise(given.folder).title, found))
     print(f"{given.folder.name}: {len(found.mistakes)} mistakes, right {found.right:.2f} nats")
 

@@ -28,9 +28,9 @@ LAYERS = (
     ("protocol",),
     ("model", "worker"),
     ("judging", "tracing", "sandbox"),
-    ("submission", "checks", "language_model", "training_tasks", "heatmaps", "building"),
+    ("submission", "checks", "heatmaps", "building"),
     ("reports", "grading", "doctor", "releasing", "ladder"),
-    ("course", "learning", "notebook", "verification", "cluster", "platforms", "site"),
+    ("course", "learning", "notebook", "play", "verification", "cluster", "platforms", "site"),
     ("cli",),
 )
 

@@ -19,11 +19,17 @@ from autograder.checks.marks import title_of
 from autograder.checks.reference import Misconception
 from autograder.errors import KitError
 from autograder.judging.inprocess import Unusable
-from autograder.model.exercise import MISTAKE_COSTS, LayerTraining, find_exercise, read_exercise
+from autograder.model.exercise import (
+    MISTAKE_COSTS,
+    LayerTraining,
+    find_exercise,
+    generated,
+    read_exercise,
+)
 from autograder.model.files import write_whole
-from autograder.training_tasks.training import trained
-from autograder.training_tasks.training_task import task_named
-from autograder.training_tasks.training_words import (
+from autograder.play.training import trained
+from autograder.play.training_task import task_named
+from autograder.play.training_words import (
     COUNT,
     NOTICED,
     MeasuredTrainings,
@@ -230,7 +236,7 @@ def main(words: list[str] | None = None) -> None:
     for exercise in named or map(read_exercise, folders):
         if exercise.trainings:
             found = measured_trainings(exercise.folder, steps=given.steps)
-            write_whole(exercise.folder / MISTAKE_COSTS, written_trainings(found))
+            write_whole(generated(exercise.folder, MISTAKE_COSTS), written_trainings(found))
             hidden = sum(map(found.is_hidden, found.mistakes))
             print(f"{exercise.name}: {len(found.mistakes)} mistakes, {hidden} stay hidden")
     write_whole(given.document, training_document(folders))

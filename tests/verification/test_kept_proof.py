@@ -76,7 +76,7 @@ def test_what_has_not_changed_is_told_and_not_proved_again(folder: Path, proved:
 
 
 @pytest.mark.parametrize(
-    "file", ["solution.py", "exercise.toml", "rungs.json", "../_attention/checks.py"]
+    "file", ["solution.py", "exercise.toml", "generated/rungs.json", "../_attention/checks.py"]
 )
 def test_a_changed_file_of_the_exercise_is_proved_anew(
     folder: Path, proved: list[str], file: str

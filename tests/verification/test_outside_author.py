@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 
 from autograder.building.build import build
+from autograder.building.leak import text_of
 from autograder.checks.recording import record_examples
 from autograder.checks.reference import read_reference
 from autograder.checks.substitution import (
@@ -21,7 +21,8 @@ from autograder.checks.substitution import (
 )
 from autograder.errors import KitError
 from autograder.grading.batch import grade_batch
-from autograder.judging.examples import examples_in
+from autograder.judging.examples import examples_in, facts_in, packed
+from autograder.model.exercise import EXAMPLES
 from autograder.model.request import Request, Returned
 from autograder.model.verdict import Outcome, Verdict
 from autograder.protocol.wire import Linear, Opaque, Seed, Value
@@ -56,7 +57,7 @@ def proved(folder: Path) -> tuple[str, ...]:
 
 def built(folder: Path) -> dict[str, str]:
     paths = build(folder, folder.parent.parent / "assignments", examples=record_examples)
-    return {path.name: path.read_text(encoding="utf-8") for path in paths}
+    return {path.name: text_of(path.name, path.read_bytes()) for path in paths}
 
 
 def graded(folder: Path, *codes: str) -> tuple[Verdict, ...]:
@@ -90,7 +91,7 @@ def test_a_fifth_exercise_is_built_and_its_right_answers_pass_in_the_sandbox(
     tmp_path: Path,
 ) -> None:
     folder = fifth_exercise(tmp_path / "solutions")
-    assert "examples.json" in built(folder)
+    assert EXAMPLES in built(folder)
     assert proved(folder) == ()
     harness = read_harness(folder)
     assert (*missing_gaps(harness), *crossing_gaps(harness)) == ()
@@ -98,7 +99,7 @@ def test_a_fifth_exercise_is_built_and_its_right_answers_pass_in_the_sandbox(
 
 def test_an_axis_of_size_0_is_built_proved_and_right_at_home(tmp_path: Path) -> None:
     folder = fifth_exercise(tmp_path / "solutions", EMPTY)
-    assert '"shape"' in built(folder)["examples.json"]
+    assert EXAMPLES in built(folder)
     harness = read_harness(folder)
     assert refused_at_home(harness, read_variants(harness), recorded_examples(folder)) == ()
     assert not any("is refused" in gap for gap in prove_by_mutants(folder, every=False).gaps)
@@ -110,12 +111,11 @@ def test_the_proof_asks_the_reference_and_the_variants_what_is_written_down(
     """What is lost on the way into the file, such as a digit, refuses right answers at home."""
     folder = fifth_exercise(tmp_path / "solutions")
     harness = read_harness(folder)
-    text = record_examples(folder)
-    facts = json.loads(text)
+    facts = facts_in(record_examples(folder))
     for example in facts["examples"]:
         if example["check"] == "test_both":
-            example["expectation"]["expected"]["items"][1]["numbers"] = "[[1.0, 2.0]]"
-    gaps = refused_at_home(harness, read_variants(harness), examples_in(json.dumps(facts)))
+            example["expectation"]["expected"]["items"][1][...] = [[1.0, 2.0]]
+    gaps = refused_at_home(harness, read_variants(harness), examples_in(packed(facts)))
     assert [gap.partition(" is refused")[0] for gap in gaps] == [
         "at home, the reference",
         "at home, the correct variant Together",
@@ -137,7 +137,7 @@ def test_the_cure_for_a_standing_check_is_a_property_that_can_be_switched_off(
         written = f"{where}\n" + lines.replace(", ", "\n") + "\n\n[[steps]]"
         text = (folder / "exercise.toml").read_text(encoding="utf-8")
         (folder / "exercise.toml").write_text(text.replace("[[steps]]", written, 1))
-    assert "examples.json" in built(folder)
+    assert EXAMPLES in built(folder)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_a_public_check_that_hands_it_over_stops_the_build(
 
 def test_no_text_of_a_solution_is_the_name_of_a_result(tmp_path: Path) -> None:
     files = built(fifth_exercise(tmp_path / "solutions"))
-    assert '"result 1"' in files["examples.json"]
+    assert '"result 1"' in files[EXAMPLES]
     assert not any("np.add" in text for text in files.values())
 
 

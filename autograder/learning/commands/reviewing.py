@@ -21,7 +21,7 @@ from autograder.learning.state.progress import REVIEW_DAYS, reviewed
 from autograder.learning.state.session import LearnerSession, Say, open_session
 from autograder.learning.state.workspace import WITHOUT, Workspace, solution_folder
 from autograder.learning.terminal.screen import Indented, command, finding_pieces, show, sign
-from autograder.model.exercise import GRADERS, Exercise, Step
+from autograder.model.exercise import EXAMPLES, GRADERS, Exercise, Step
 from autograder.model.files import write_whole
 from autograder.model.shipped import original
 from autograder.model.verdict import Outcome
@@ -96,8 +96,6 @@ class ReviewFile:
         None where the solutions or the graders are not at hand. Raises `KitError` when they cannot
         be drawn.
         """
-        from autograder.judging.examples import FILE as EXAMPLES
-
         solution = solution_folder(self.workspace, self.exercise)
         if solution is None or not (solution / GRADERS).is_file():
             return None
@@ -105,8 +103,8 @@ class ReviewFile:
         if not (folder / EXAMPLES).is_file():
             from autograder.checks.recording import record_other_examples
 
-            text = record_other_examples(solution, self.step.name, today.toordinal())
-            write_whole(folder / EXAMPLES, text)
+            drawn = record_other_examples(solution, self.step.name, today.toordinal())
+            write_whole(folder / EXAMPLES, drawn)
         return folder
 
     def _stub(self, today: date) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import __future__
 
 import contextlib
+import importlib
 import io
 import linecache
 import sys
@@ -262,10 +263,9 @@ class Job:
     file, cells, names: the code, and what each cell is called, if not by its number. imports: the
     lines of import that it lacks. given: the parameters that were handed out. packages: those that
     it may import. skipped: the numbers of cells not to run. steps: the steps to ask. beside: those
-    to ask, too, if they are layers that do the work of one that is not written. speaks: the
-    layer that a language model speaks through, if any. trains: the task and the layer that a model
-    is trained with, if any. blocked: steps that are known not to return. seconds, loading_seconds,
-    megabytes, kilobytes: the limits.
+    to ask, too, if they are layers that do the work of one that is not written. act: what is done
+    with a layer in the end, if anything: the module that does it, and what it has to know. blocked:
+    steps that are known not to return. seconds, loading_seconds, megabytes, kilobytes: the limits.
     """
 
     def __init__(self, facts: dict[str, Any], questions: Questions, send: Send) -> None:
@@ -296,10 +296,8 @@ class Job:
             for name in self._facts["beside"]:
                 if unwritten.intersection(self._questions.done_by(name)):
                     self._ask(name)
-            if layer := self._facts.get("speaks"):
-                self._speak(layer)
-            if training := self._facts.get("trains"):
-                self._train(training)
+            if act := self._facts.get("act"):
+                self._perform(act)
         self._send(event="done")
 
     def _load(self, cell: str, number: int) -> None:
@@ -361,30 +359,17 @@ class Job:
                 self._send(event="charged", step=step, check=check_facts(check))
         return told
 
-    def _speak(self, layer: str) -> None:
-        from autograder.learning.runner import speech
-
-        try:
-            with printed(self._facts["kilobytes"] * KILOBYTE), self._watchdog.limit(speech.SECONDS):
-                speech.speak(self._names, layer, self._send)
-        except StillRunning as error:
-            finding = time_limit.still_running(layer, error.seconds, self._place(error))
-            self._send(event="speechless", why=finding.fact)
-        except TooMuchPrinted:
-            self._send(event="speechless", why=f"`{layer}` prints too much.")
-
-    def _train(self, training: dict[str, Any]) -> None:
-        from autograder.learning.runner import layer_training
-
-        layer = training["layer"]
+    def _perform(self, act: dict[str, Any]) -> None:
+        layer = act["layer"]
+        performer = importlib.import_module(act["module"])
         try:
             with printed(self._facts["kilobytes"] * KILOBYTE):
-                layer_training.train(self._names, training, self._send, self._watchdog.limit)
+                performer.perform(self._names, act, self._send, self._watchdog.limit)
         except StillRunning as error:
             finding = time_limit.still_running(layer, error.seconds, self._place(error))
-            self._send(event="untrained", why=finding.fact)
+            self._send(event="unable", why=finding.fact)
         except TooMuchPrinted:
-            self._send(event="untrained", why=f"`{layer}` prints too much.")
+            self._send(event="unable", why=f"`{layer}` prints too much.")
 
     def _answer(self, example: Example) -> AskedExample:
         try:

@@ -20,12 +20,14 @@ from autograder.ladder.rungs import FILE as RUNGS
 from autograder.ladder.rungs import Rungs, read_rungs
 from autograder.learning.own_work import MARK, WORK
 from autograder.model.exercise import (
+    EARLIER_EXAMPLES,
     MANIFEST,
     SOLUTION,
     Exercise,
     Step,
     did_you_mean,
     find_exercise,
+    generated,
     near_name,
     read_exercise,
 )
@@ -238,6 +240,7 @@ def create_workspace(root: Path, names: Sequence[str]) -> CreatedWorkspace:
         target.mkdir(parents=True, exist_ok=True)
         for file in sorted(path for path in exercise.folder.iterdir() if path.is_file()):
             done[_lay(file, target / file.name)].append(target / file.name)
+        (target / EARLIER_EXAMPLES).unlink(missing_ok=True)
     return CreatedWorkspace(
         workspace_at(root.resolve()), tuple(done["kept"]), tuple(done["updated"])
     )
@@ -317,9 +320,9 @@ def step_rungs(workspace: Workspace, exercise: Exercise, step: Step) -> Rungs | 
     Raises `KitError` when they cannot be read.
     """
     folder = solution_folder(workspace, exercise)
-    if folder is None or not (folder / RUNGS).is_file():
+    if folder is None or not (rungs := generated(folder, RUNGS)).is_file():
         return None
-    return read_rungs(folder / RUNGS).get(step.name)
+    return read_rungs(rungs).get(step.name)
 
 
 def _found(file: Path, name: str) -> tuple[list[str], DefinitionSpan]:

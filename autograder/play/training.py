@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from autograder.judging.inprocess import Unusable
 from autograder.judging.value_words import shape_words
-from autograder.training_tasks.training_task import (
+from autograder.play.training_task import (
     CLASSES,
     GIVEN,
     PATCH,
@@ -27,7 +27,7 @@ from autograder.training_tasks.training_task import (
     TrainingTask,
     joined,
 )
-from autograder.training_tasks.training_words import (
+from autograder.play.training_words import (
     COUNT,
     MOMENTS,
     Drawing,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
-from autograder.language_model.character_model import CONTEXT, LAYERS, read_model
-from autograder.language_model.mistake_costs import MeasuredCosts, MistakeCost
-from autograder.language_model.writing import WINDOWS, PlainAverage, TextLoss, measured_loss
+from autograder.play.character_model import CONTEXT, LAYERS, read_model
+from autograder.play.mistake_costs import MeasuredCosts, MistakeCost
+from autograder.play.writing import WINDOWS, PlainAverage, TextLoss, measured_loss
 
 SHOWN = 3  # mistakes, where none was met
 BEFORE = (

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from autograder.judging.inprocess import Unusable
-from autograder.language_model.character_model import (
+from autograder.play.character_model import (
     CONTEXT,
     CharacterModel,
     MakeLayer,

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from autograder.checks.reference import read_reference
-from autograder.model.exercise import MISTAKE_COSTS, LayerTraining, read_exercise
-from autograder.training_tasks.training import trained
-from autograder.training_tasks.training_task import task_named
-from autograder.training_tasks.training_words import (
+from autograder.model.exercise import MISTAKE_COSTS, LayerTraining, generated, read_exercise
+from autograder.play.training import trained
+from autograder.play.training_task import task_named
+from autograder.play.training_words import (
     COUNT,
     MET,
     OTHERS,
@@ -102,7 +102,7 @@ def test_the_script_measures_every_mistake_of_an_exercise(tmp_path: Path) -> Non
     solutions, page = tmp_path / "solutions", tmp_path / "page.md"
     for name in (NAMES[1], "_attention"):
         shutil.copytree(SOLUTIONS / name, solutions / name)
-    (solutions / NAMES[1] / MISTAKE_COSTS).unlink()
+    generated(solutions / NAMES[1], MISTAKE_COSTS).unlink()
     main([NAMES[1], "--steps", "100", "--solutions", str(solutions), "--document", str(page)])
     before, now = (read_trainings(folder / NAMES[1]) for folder in (SOLUTIONS, solutions))
     assert before is not None and now is not None

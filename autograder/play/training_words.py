@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from autograder.heatmaps.panel import Panel
-from autograder.model.exercise import MISTAKE_COSTS
+from autograder.model.exercise import MISTAKE_COSTS, generated
 from autograder.model.files import read_small
-from autograder.training_tasks.training_task import CLASSES, PATCHES, SIDE
+from autograder.play.training_task import CLASSES, PATCHES, SIDE
 
 # How a training goes on and how it ends, as data that crosses from one process to another.
 
@@ -208,7 +208,7 @@ def _median(losses: Iterable[float | None]) -> float:
 def read_trainings(folder: Path) -> MeasuredTrainings | None:
     """Return what was measured of the exercise in `folder`; None when it has no such file."""
     try:
-        facts = json.loads(read_small(folder / MISTAKE_COSTS, MOST_BYTES))
+        facts = json.loads(read_small(generated(folder, MISTAKE_COSTS), MOST_BYTES))
     except FileNotFoundError:
         return None
     mistakes = (

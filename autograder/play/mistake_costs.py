@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.model.exercise import MISTAKE_COSTS
+from autograder.model.exercise import MISTAKE_COSTS, generated
 from autograder.model.files import read_small
 
 MOST_BYTES = 1 << 20
@@ -75,7 +75,7 @@ def is_heard(loss: float | None, right: float) -> bool:
 def read_costs(folder: Path) -> MeasuredCosts | None:
     """Return what was measured of the exercise in `folder`; None when it has no such file."""
     try:
-        facts = json.loads(read_small(folder / MISTAKE_COSTS, MOST_BYTES))
+        facts = json.loads(read_small(generated(folder, MISTAKE_COSTS), MOST_BYTES))
     except FileNotFoundError:
         return None
     mistakes = (

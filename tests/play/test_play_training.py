@@ -10,10 +10,10 @@ import pytest
 from rich.console import Console
 
 from autograder.errors import KitError
-from autograder.learning.commands import playing
-from autograder.learning.commands.playing import _drawn
 from autograder.learning.state.workspace import find_workspace
-from autograder.training_tasks.training_words import Drawing
+from autograder.play import playing
+from autograder.play.playing import _drawn
+from autograder.play.training_words import Drawing
 from support.learner_workspace import ROOT, limited, start
 from support.typed_commands import typed
 

@@ -16,7 +16,7 @@ from autograder.checks.reference import read_reference
 from autograder.notebook.check import NotRightYet, met_mistakes, open_exercise
 from autograder.notebook.layer import show_numbers
 from autograder.notebook.prose import shown_in_page
-from autograder.notebook.speaking import speak
+from autograder.play.speaking import speak
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "numpy_single_head"

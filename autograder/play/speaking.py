@@ -8,25 +8,25 @@ import numpy as np
 
 from autograder.judging.inprocess import layer_error_words, undisturbed
 from autograder.judging.time_limit import StillRunning
-from autograder.language_model.character_model import MakeLayer
-from autograder.language_model.mistake_costs import read_costs
-from autograder.language_model.words import (
+from autograder.notebook.check import met_mistakes
+from autograder.notebook.own_time import limited, running_words
+from autograder.notebook.prose import say, show_text
+from autograder.play.character_model import MakeLayer
+from autograder.play.mistake_costs import read_costs
+from autograder.play.speech_words import (
     BEFORE,
     WITH_LAYER,
     WITHOUT_LAYER,
     loss_words,
     mistake_words,
 )
-from autograder.language_model.writing import (
+from autograder.play.writing import (
     PROMPT,
     WITHOUT,
     PlainAverage,
     measured_loss,
     written,
 )
-from autograder.notebook.check import met_mistakes
-from autograder.notebook.own_time import limited, running_words
-from autograder.notebook.prose import say, show_text
 
 SECONDS = 40.0  # of processor time; a right layer needs about five
 

@@ -17,7 +17,7 @@ from torch import nn
 from autograder.checks.reference import read_reference
 from autograder.errors import KitError
 from autograder.judging.inprocess import Unusable
-from autograder.training_tasks.training import (
+from autograder.play.training import (
     WIDTH,
     TaskModel,
     attention_maps,
@@ -25,7 +25,7 @@ from autograder.training_tasks.training import (
     sharpest,
     trained,
 )
-from autograder.training_tasks.training_task import (
+from autograder.play.training_task import (
     CLASSES,
     GIVEN,
     SIDE,
@@ -37,7 +37,7 @@ from autograder.training_tasks.training_task import (
     shaded_lines,
     task_named,
 )
-from autograder.training_tasks.training_words import (
+from autograder.play.training_words import (
     COUNT,
     MOMENTS,
     Moment,

@@ -15,8 +15,8 @@ from autograder.checks.reference import read_reference
 from autograder.errors import KitError
 from autograder.model.verdict import Finding, Outcome
 from autograder.notebook.check import note_mistake
-from autograder.notebook.training_cell import _Shown, render_curve, show_costs, train
-from autograder.training_tasks.training_words import Drawing, Moment
+from autograder.play.training_cell import _Shown, render_curve, show_costs, train
+from autograder.play.training_words import Drawing, Moment
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "torch_single_head"
@@ -89,7 +89,7 @@ def test_an_endless_loop_is_stopped(
         while True:
             pass
 
-    monkeypatch.setattr("autograder.notebook.training_cell.FIRST_SECONDS", 0.3)
+    monkeypatch.setattr("autograder.play.training_cell.FIRST_SECONDS", 0.3)
     train("repeat", lambda width: Prints(endless))
     told = words(capsys)  # in processor time, or on a busy machine in wall time
     assert re.search(

@@ -16,11 +16,11 @@ import torch
 from autograder.checks.reference import Reference, read_reference
 from autograder.errors import KitError
 from autograder.judging.inprocess import Unusable
-from autograder.language_model.character_model import CONTEXT, DIMENSION, WEIGHTS, read_model
-from autograder.language_model.mistake_costs import read_costs
-from autograder.language_model.words import MET, OTHERS, mistake_words
-from autograder.language_model.writing import measured_loss, written
-from autograder.model.exercise import MISTAKE_COSTS
+from autograder.model.exercise import MISTAKE_COSTS, generated
+from autograder.play.character_model import CONTEXT, DIMENSION, WEIGHTS, read_model
+from autograder.play.mistake_costs import read_costs
+from autograder.play.speech_words import MET, OTHERS, mistake_words
+from autograder.play.writing import measured_loss, written
 from demo.train_character_model import model_logits, trained
 from support.cost_measurement import costs_document, main, measured_costs, read_trainings
 
@@ -117,7 +117,7 @@ def test_the_costs_are_those_that_are_measured_now(
     solutions = tmp_path / "solutions"
     for name in (FOLDER.name, "_attention"):
         shutil.copytree(FOLDER.parent / name, solutions / name)
-    (solutions / FOLDER.name / MISTAKE_COSTS).unlink()
+    generated(solutions / FOLDER.name, MISTAKE_COSTS).unlink()
     page = tmp_path / "costs.md"
     main(["--folder", str(solutions / FOLDER.name), "--document", str(page)])
     assert f"{len(reference().misconceptions)} mistakes" in capsys.readouterr().out

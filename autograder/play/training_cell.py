@@ -20,8 +20,8 @@ from autograder.judging.time_limit import StillRunning
 from autograder.notebook.check import met_mistakes
 from autograder.notebook.own_time import limited, running_words
 from autograder.notebook.prose import WIDTH, say, show_text
-from autograder.training_tasks.training_task import picture_svg, shaded_lines
-from autograder.training_tasks.training_words import (
+from autograder.play.training_task import picture_svg, shaded_lines
+from autograder.play.training_words import (
     Moment,
     TrainingResult,
     mistake_words,
@@ -33,7 +33,7 @@ from autograder.training_tasks.training_words import (
 )
 
 if TYPE_CHECKING:
-    from autograder.training_tasks.training import LayerOfWidth
+    from autograder.play.training import LayerOfWidth
 
 
 # The loss of a training as a line in HTML: it takes the color of the page's own text.
@@ -86,7 +86,7 @@ def train(
     the layer prints is not shown. Where nbgrader runs the notebook, nothing is trained. Raises
     `KitError` for a task that there is not.
     """
-    from autograder.training_tasks.training_task import task_named
+    from autograder.play.training_task import task_named
 
     chosen = task_named(task)
     if os.environ.get(RUN_BY_NBGRADER):
@@ -115,7 +115,7 @@ def show_costs() -> None:
 
 
 def _trained(task: Any, make: LayerOfWidth, causal: bool, most_steps: int | None) -> TrainingResult:
-    from autograder.training_tasks.training import call_once, trained
+    from autograder.play.training import call_once, trained
 
     with limited(FIRST_SECONDS), contextlib.redirect_stdout(io.StringIO()):
         call_once(task, make, causal=causal)

@@ -1,0 +1,1 @@
+"""What comes after the last step: a model speaks, or learns, through the learner's layer."""

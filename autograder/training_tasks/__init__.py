@@ -1,1 +1,0 @@
-"""Small tasks that a model learns in seconds, with somebody's own layer as its attention."""
