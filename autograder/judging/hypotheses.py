@@ -484,6 +484,13 @@ def _cut_at_zero(seen: Difference) -> Iterator[Guess]:
 
 NUMBERS: tuple[Hypothesis, ...] = (
     Hypothesis(
+        "another number",
+        _exchanged,
+        "Where {0:.4g} is expected, {inner} holds {1:.4g}. Its other numbers are right.",
+        "Which line decides what stands in these places?",
+        scaled=None,
+    ),
+    Hypothesis(
         "sign",
         lambda seen: iter([(-seen.expected,)]),
         "{label} is -1 times what is expected: the size of each number is right, but its sign is "
@@ -519,13 +526,6 @@ NUMBERS: tuple[Hypothesis, ...] = (
         _dropped,
         "{label} has {1} zeros, and its other numbers are {2:.4g} times what is expected{3}.",
         "{4}",
-        scaled=None,
-    ),
-    Hypothesis(
-        "another number",
-        _exchanged,
-        "Where {0:.4g} is expected, {inner} holds {1:.4g}. Its other numbers are right.",
-        "Which line decides what stands in these places?",
         scaled=None,
     ),
     Hypothesis(
