@@ -13,13 +13,13 @@ from typing import Any, TypeGuard
 import numpy as np
 import pytest
 import torch
-from autograder.verification.text_rules import StudentText, reading_gaps
 from torch import nn
 
 from autograder.judging import explanation, library_words
 from autograder.judging.diagnosis import failure
 from autograder.judging.inprocess import InProcess
 from autograder.model.request import ExceptionReport, Failed, Request
+from autograder.verification.text_rules import StudentText, reading_gaps
 
 X = np.ones((2, 3, 4), np.float32)
 HANDED_OUT = "Keep the parameters as they were handed out"
