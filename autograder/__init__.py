@@ -23,7 +23,7 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name == "open_exercise":
-        from autograder.notebook.check import open_exercise
+        from autograder.learning.notebook_check import open_exercise
 
         return open_exercise
     if name in (
@@ -33,11 +33,11 @@ def __getattr__(name: str) -> object:
         "show_example",
         "show_numbers",
     ):
-        from autograder.notebook import layer
+        from autograder.learning import notebook_layer
 
-        return getattr(layer, name)
+        return getattr(notebook_layer, name)
     if name == "speak":
-        from autograder.play.speaking import speak
+        from autograder.play.training_cell import speak
 
         return speak
     if name in ("show_costs", "train"):

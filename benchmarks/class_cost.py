@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from autograder.checks.standing import PROPERTIES
-from autograder.model.exercise import MANIFEST, Exercise
+from autograder.values.exercise import MANIFEST, Exercise
 from benchmarks.command import options, show
 from benchmarks.cost import ROOT, Cost
 from benchmarks.cost_figures import cost_figures, ratio_figures

@@ -10,7 +10,7 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from autograder.model.exercise import SOLUTION, Exercise
+from autograder.values.exercise import SOLUTION, Exercise
 from benchmarks.command import options, show
 from benchmarks.cost_figures import TIME
 from benchmarks.figures import Figure

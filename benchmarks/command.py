@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from autograder.model.exercise import Exercise, read_exercise
+from autograder.values.exercise import Exercise, read_exercise
 from benchmarks.cost import ROOT, adopt_orphans
 from benchmarks.figures import Figure, append_figure, table
 from support.mixed_class import SEED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from autograder.model.exercise import Exercise
+from autograder.values.exercise import Exercise
 from benchmarks.cost import Cost
 from benchmarks.figures import Figure, ratios
 

@@ -17,10 +17,6 @@ from pathlib import Path
 from autograder.cli.follow_ups import find_follow_ups
 from autograder.grading.class_task import HandIn
 from autograder.grading.classroom import IncomingVerdicts, JudgedClass
-from autograder.model.exercise import Exercise
-from autograder.model.marking import DEFAULT_RULES
-from autograder.model.value_file import StoredSequence, ValueFile
-from autograder.model.verdict import Verdict
 from autograder.reports.class_page import ClassContext, write_class_page
 from autograder.reports.class_summary import class_summary
 from autograder.reports.gradebook_entry import ClassGradebook
@@ -28,6 +24,10 @@ from autograder.reports.grades_csv import write_grades
 from autograder.reports.misunderstandings import misunderstandings
 from autograder.reports.roll import write_follow_ups
 from autograder.submission.reading import Submission
+from autograder.values.exercise import Exercise
+from autograder.values.symbols import DEFAULT_RULES
+from autograder.values.value_file import StoredSequence, ValueFile
+from autograder.values.verdict import Verdict
 from benchmarks.command import options, show
 from benchmarks.figures import Figure
 from benchmarks.large_class import JUDGED, ROW, judged

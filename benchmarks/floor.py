@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from autograder.model.exercise import Exercise
+from autograder.values.exercise import Exercise
 from benchmarks.command import options, show, write_texts
 from benchmarks.cost import ROOT, Cost, cost_of
 from benchmarks.cost_figures import cost_figures, ratio_figures

@@ -25,10 +25,10 @@ from autograder.checks.marks import by_purpose
 from autograder.checks.plugin import GradingPlugin, run_graders
 from autograder.checks.reference import Reference, read_reference
 from autograder.judging.expectation import Expectation, Refused
-from autograder.model.exercise import SOLUTION
-from autograder.model.request import Request, Returned
-from autograder.protocol.wire import Linear, Value
 from autograder.sandbox import Zygote, exchange
+from autograder.values.exercise import SOLUTION
+from autograder.values.request import Request, Returned
+from autograder.worker.wire import Linear, Value
 
 LEFT_OUT = (
     "reading, inputs of each hand-in's own, further sizes, standing properties, gradients, changed "
@@ -40,7 +40,7 @@ _TOLERANCES = {"numpy": (1e-6, 1e-8), "torch": (1e-4, 1e-5)}
 # Runs in the worker, after the cells of the hand-in. It gets all calls at once.
 DRIVER = """
 def answer_everything(*calls):
-    from autograder.protocol.arrays import put
+    from autograder.worker.arrays import put
 
     def made(target, arguments, names, values, method, method_arguments, attributes, own):
         keywords = dict(zip(names, values))

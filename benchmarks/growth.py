@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.model.exercise import Exercise
+from autograder.values.exercise import Exercise
 from benchmarks.command import options, show
 from benchmarks.cost import Cost
 from benchmarks.cost_figures import TIME

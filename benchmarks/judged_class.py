@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from autograder.grading.classroom import grade_class
-from autograder.model.exercise import read_exercise
-from autograder.model.verdict import Verdict
 from autograder.submission.reading import Submission
+from autograder.values.exercise import read_exercise
+from autograder.values.verdict import Verdict
 
 
 def judged(folder: Path, texts: Path, processes: int = 1) -> tuple[Verdict, ...]:

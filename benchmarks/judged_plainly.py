@@ -16,8 +16,8 @@ from autograder.judging import conditions
 from autograder.judging import expectation as expectations
 from autograder.judging.diagnosis import Candidate
 from autograder.judging.examples import AnswerPair
-from autograder.model.request import Reply, Request
-from autograder.model.verdict import Finding
+from autograder.values.request import Reply, Request
+from autograder.values.verdict import Finding
 
 _in_full = expectations.judge
 

@@ -25,9 +25,9 @@ from autograder.grading.class_task import GradingOptions
 from autograder.grading.classroom import grade_class
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.journal import JOURNAL
-from autograder.model.exercise import Exercise
-from autograder.model.verdict import Verdict
 from autograder.submission.reading import Submission
+from autograder.values.exercise import Exercise
+from autograder.values.verdict import Verdict
 from benchmarks.command import options, show
 from benchmarks.cost import ROOT
 from benchmarks.figures import Figure

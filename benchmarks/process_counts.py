@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from autograder.model.exercise import Exercise
+from autograder.values.exercise import Exercise
 from benchmarks.command import options, show
 from benchmarks.cost import ROOT, Cost, module
 from benchmarks.cost_figures import cost_figures, ratio_figures

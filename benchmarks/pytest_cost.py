@@ -13,7 +13,7 @@ import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from autograder.model.exercise import Exercise
+from autograder.values.exercise import Exercise
 from benchmarks.command import options, show
 from benchmarks.cost import Cost, cost_of, module
 from benchmarks.cost_figures import cost_figures, ratio_figures

@@ -23,8 +23,8 @@ from autograder.checks.marks import by_purpose
 from autograder.checks.plugin import GradingPlugin, run_graders
 from autograder.checks.reference import Reference, read_reference
 from autograder.judging.expectation import Expectation
-from autograder.model.request import Request, Returned
 from autograder.sandbox import SandboxedStudent, Zygote
+from autograder.values.request import Request, Returned
 
 
 class _AnyReply(Mapping[bytes, Returned]):

@@ -22,12 +22,12 @@ from typing import Any
 from autograder.checks.plugin import GradingPlugin, run_graders
 from autograder.checks.reference import Reference, read_reference
 from autograder.judging.inprocess import InProcess
-from autograder.model.exercise import Exercise
-from autograder.model.request import Reply, Request
-from autograder.protocol.clock import processor_clock
 from autograder.sandbox import SandboxedStudent, Zygote
 from autograder.sandbox.zygote import Worker
 from autograder.sandbox.zygote_process import Ending
+from autograder.values.exercise import Exercise
+from autograder.values.request import Reply, Request
+from autograder.worker.arrays import processor_clock
 from benchmarks.command import options, show
 from benchmarks.cost_figures import TIME
 from benchmarks.figures import Figure, ratios

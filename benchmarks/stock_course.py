@@ -16,7 +16,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from autograder.course.creation import notebook_name
-from autograder.model.exercise import SOLUTION, Exercise
+from autograder.values.exercise import SOLUTION, Exercise
 
 CONFIG = "c = get_config()\nc.CourseDirectory.course_id = 'stock'\n"
 SIZES = {

@@ -11,8 +11,7 @@ from rich.text import Text
 
 from autograder.cli.class_results import GradedClass
 from autograder.cli.grade import grade_path
-from autograder.course.assignment_release import release
-from autograder.course.creation import Course, create_course
+from autograder.course.creation import Course, create_course, release
 from autograder.errors import KitError
 from autograder.grading.class_task import FACTS, GradingOptions
 from autograder.grading.output_folder import SECRET, SECRET_BYTES

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import nbformat
 
-from autograder.building.regions import BEGIN, END
+from autograder.authoring.regions import BEGIN, END
 from autograder.course.creation import notebook_name, script_name
 from autograder.errors import KitError
-from autograder.model.exercise import Exercise
 from autograder.submission.cells import cut_before_definitions, percent_cells
+from autograder.values.exercise import Exercise
 
 FACT = re.compile(r"^# ([a-z ]+): (.*)$")
 SOLUTIONS_FOLDER = "SOLUTIONS_FOLDER"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autograder.errors import KitError
-from autograder.play.character_model import CONTEXT, DIMENSION, LAYERS
+from autograder.play.language_model import CONTEXT, DIMENSION, LAYERS
 
 if TYPE_CHECKING:
     import torch

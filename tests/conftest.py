@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from autograder.model.import_path import ONE_THREAD
+from autograder.values.this_machine import ONE_THREAD
 from support.built_once import FOLDER
 
 os.environ.update(ONE_THREAD)

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 from autograder.checks.marks import properties_of, step_of
 from autograder.errors import KitError
 from autograder.judging.value_words import type_words
-from autograder.model.exercise import GRADERS, SOLUTION, Exercise, at_its_origin
-from autograder.model.machine_fault import fault_of
-from autograder.model.request import Failed, Reply, Request
-from autograder.model.symbols import not_your_fault, our_fault
-from autograder.model.verdict import Finding, Outcome
+from autograder.values.exercise import GRADERS, SOLUTION, Exercise, at_its_origin
+from autograder.values.request import Failed, Reply, Request
+from autograder.values.symbols import not_your_fault, our_fault
+from autograder.values.this_machine import fault_of
+from autograder.values.verdict import Finding, Outcome
 
 if TYPE_CHECKING:
     import pytest

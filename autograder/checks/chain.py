@@ -18,17 +18,16 @@ from autograder.checks.author_error import OURS
 from autograder.checks.reference import Reference
 from autograder.judging.compare import ResultSpec, arrays_of, compare, compare_form, whole_number
 from autograder.judging.diagnosis import diagnose, failure
-from autograder.model.request import (
+from autograder.values.request import (
     Failed,
     Reply,
     Request,
     Respondent,
     Returned,
 )
-from autograder.model.verdict import ChainVerdict, Finding, Outcome, StepVerdict
-from autograder.protocol.arrays import to_library
-from autograder.protocol.crossing import round_tripped
-from autograder.protocol.wire import Value
+from autograder.values.verdict import ChainVerdict, Finding, Outcome, StepVerdict
+from autograder.worker.arrays import to_library
+from autograder.worker.wire import Value, round_tripped
 
 Run = Callable[[ModuleType], Value]
 _TOGETHER = "Run one after the other, your own steps"

@@ -19,7 +19,7 @@ from autograder.checks.memory import PassingReplies
 from autograder.judging.diagnosis import failure
 from autograder.judging.examples import AnswerPair
 from autograder.judging.expectation import CheckFailed, Expectation
-from autograder.model.request import (
+from autograder.values.request import (
     Failed,
     KnownReplies,
     PipelinedRespondent,
@@ -27,7 +27,7 @@ from autograder.model.request import (
     Request,
     Respondent,
 )
-from autograder.model.verdict import ChainVerdict, CheckVerdict, Finding, Outcome
+from autograder.values.verdict import ChainVerdict, CheckVerdict, Finding, Outcome
 
 Judgement = Callable[[], None]
 

@@ -10,7 +10,7 @@ import pytest
 
 from autograder.checks.marks import shares_inputs
 from autograder.judging.diagnosis import Candidate
-from autograder.model.request import KnownReplies, Reply, Request, Returned
+from autograder.values.request import KnownReplies, Reply, Request, Returned
 
 # Replies that have passed a check before, on inputs that hand-ins share.
 

@@ -23,9 +23,9 @@ from autograder.judging.conditions import conditions_of
 from autograder.judging.diagnosis import place_in, place_inside, same, worded
 from autograder.judging.expectation import VALUES_RIGHT
 from autograder.judging.layout import Collection, Place, Shape, same_size
-from autograder.model.request import Request, Respondent, Returned, Sighting, Traceable
-from autograder.model.verdict import Finding, Outcome, StepVerdict
-from autograder.protocol.wire import Value
+from autograder.values.request import Request, Respondent, Returned, Sighting, Traceable
+from autograder.values.verdict import Finding, Outcome, StepVerdict
+from autograder.worker.wire import Value
 
 # The reference's way through a layer: what every step gives, and what it is made of.
 

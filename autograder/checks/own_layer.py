@@ -16,32 +16,13 @@ from typing import Any
 import numpy as np
 
 from autograder.checks.conversation import CheckQuestion, Conversation
-from autograder.checks.draw import Draw
+from autograder.checks.marks import Draw
 from autograder.checks.reference import Reference, load_module
 from autograder.checks.student import Student
 from autograder.checks.varied_request import calls_in, cotangent
 from autograder.judging.diagnosis import PAIR
 from autograder.judging.examples import Example
 from autograder.judging.expectation import Agrees, CheckFailed
-from autograder.model.exercise import SOLUTION, Exercise, Step
-from autograder.model.request import (
-    ContinuingRespondent,
-    ReadableRespondent,
-    Reply,
-    Request,
-    Respondent,
-    Returned,
-    Watchable,
-)
-from autograder.model.verdict import (
-    ChainVerdict,
-    CheckVerdict,
-    Finding,
-    LayerVerdict,
-    Outcome,
-    StepVerdict,
-)
-from autograder.protocol.wire import Value
 from autograder.tracing.layer_code import LayerCode
 from autograder.tracing.traced_layer import (
     SECONDS,
@@ -53,6 +34,25 @@ from autograder.tracing.traced_layer import (
     plainly,
 )
 from autograder.tracing.wrong_step import IN_THE_LAYER, LayerCalls, Spoiler
+from autograder.values.exercise import SOLUTION, Exercise, Step
+from autograder.values.request import (
+    ContinuingRespondent,
+    ReadableRespondent,
+    Reply,
+    Request,
+    Respondent,
+    Returned,
+    Watchable,
+)
+from autograder.values.verdict import (
+    ChainVerdict,
+    CheckVerdict,
+    Finding,
+    LayerVerdict,
+    Outcome,
+    StepVerdict,
+)
+from autograder.worker.wire import Value
 
 # Says whether all checks of a step pass with the reference in place of these steps; None when that
 # could not be seen, because the code got stuck.

@@ -18,18 +18,16 @@ import pytest
 
 from autograder.checks.author_error import wrong_checks
 from autograder.checks.chain import Run
-from autograder.checks.check_runner import CheckRunner, Recorder
-from autograder.checks.collection import CollectedChecks
-from autograder.checks.draw import Draw
-from autograder.checks.marks import BY_HAND
+from autograder.checks.check_runner import CheckRunner, CollectedChecks, Recorder
+from autograder.checks.marks import BY_HAND, Draw
 from autograder.checks.memory import COLLECTING, InputSeeds
 from autograder.checks.reference import Reference
 from autograder.checks.student import Student
 from autograder.checks.submission_judge import JudgedSteps, SubmissionJudge
 from autograder.errors import KitError
-from autograder.model.exercise import GRADERS
-from autograder.model.request import Respondent
-from autograder.model.verdict import StepVerdict
+from autograder.values.exercise import GRADERS
+from autograder.values.request import Respondent
+from autograder.values.verdict import StepVerdict
 
 # How pytest, and Python in a SyntaxError, name a line of the grader file.
 _LINE_OF_CHECKS = re.compile(rf'{re.escape(GRADERS)}(?::|", line )(\d+)')

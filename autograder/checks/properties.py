@@ -13,7 +13,7 @@ from types import MappingProxyType
 import numpy as np
 
 from autograder.checks.conversation import CheckQuestion
-from autograder.checks.draw import Draw
+from autograder.checks.marks import Draw
 from autograder.checks.student import Student
 from autograder.checks.varied_request import (
     UNFIT,
@@ -30,10 +30,10 @@ from autograder.checks.varied_request import (
     with_zeros,
 )
 from autograder.judging.expectation import Agrees
-from autograder.model.exercise import Exercise
-from autograder.model.request import Request
-from autograder.protocol.call import EarlierCall
-from autograder.protocol.wire import Value, arrays_in
+from autograder.values.exercise import Exercise
+from autograder.values.request import Request
+from autograder.worker.call import EarlierCall
+from autograder.worker.wire import Value, arrays_in
 
 # Which sizes of the axes a step's questions can be asked with: size 1, and larger ones.
 #

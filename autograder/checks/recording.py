@@ -23,13 +23,11 @@ from autograder.judging.distribution import Distributed
 from autograder.judging.examples import AnswerPair, Example, write_examples
 from autograder.judging.expectation import Agrees, Expectation, Refused, judge
 from autograder.judging.value_words import type_words
-from autograder.model.exercise import GRADERS, SOLUTION
-from autograder.model.request import Request, Returned
-from autograder.model.signature import signature_of
-from autograder.protocol import arrays
-from autograder.protocol.call import LayerCall
-from autograder.protocol.crossing import round_tripped
-from autograder.protocol.wire import Linear, Opaque, Value, arrays_in
+from autograder.values.exercise import GRADERS, SOLUTION, signature_of
+from autograder.values.request import Request, Returned
+from autograder.worker import arrays
+from autograder.worker.call import LayerCall
+from autograder.worker.wire import Linear, Opaque, Value, arrays_in, round_tripped
 
 # Do the axes in the reference's annotations hold for the arrays of a worked example?
 #

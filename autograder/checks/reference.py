@@ -29,13 +29,19 @@ from autograder.errors import KitError
 from autograder.judging.compare import ResultSpec
 from autograder.judging.diagnosis import PAIR, Candidate, place_in
 from autograder.judging.inprocess import InProcess
-from autograder.model.exercise import MANIFEST, SOLUTION, WALKTHROUGH, Exercise, read_exercise
-from autograder.model.machine_fault import fault_of
-from autograder.model.request import Reply, Request, Returned
-from autograder.model.signature import signature_of
-from autograder.model.verdict import Finding, Outcome
-from autograder.protocol.call import LayerCall
-from autograder.protocol.wire import Value
+from autograder.values.exercise import (
+    MANIFEST,
+    SOLUTION,
+    WALKTHROUGH,
+    Exercise,
+    read_exercise,
+    signature_of,
+)
+from autograder.values.request import Reply, Request, Returned
+from autograder.values.this_machine import fault_of
+from autograder.values.verdict import Finding, Outcome
+from autograder.worker.call import LayerCall
+from autograder.worker.wire import Value
 
 KEPT = ("distribution", "layers")  # how steps are compared whose results a layer makes once
 

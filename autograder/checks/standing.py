@@ -19,9 +19,9 @@ import pytest
 
 from autograder.checks import properties
 from autograder.checks.conversation import CheckQuestion
-from autograder.checks.draw import Draw
 from autograder.checks.marks import (
     SHOWN_BY_LAYER,
+    Draw,
     is_run_again,
     let_hold,
     let_only_tell,
@@ -57,10 +57,10 @@ from autograder.judging.conditions import LONG_AXES, STANDING, conditions_of
 from autograder.judging.distribution import Distributed
 from autograder.judging.expectation import Agrees, are_shares
 from autograder.judging.layers import LinearLayers
-from autograder.model.exercise import MANIFEST, Step
-from autograder.model.request import Request
-from autograder.protocol.call import EarlierCall
-from autograder.protocol.wire import Linear, Seed
+from autograder.values.exercise import MANIFEST, Step
+from autograder.values.request import Request
+from autograder.worker.call import EarlierCall
+from autograder.worker.wire import Linear, Seed
 
 # The standing properties of a step that draws: from its own generator, and anew every time.
 

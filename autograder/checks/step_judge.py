@@ -11,8 +11,7 @@ from itertools import takewhile
 import pytest
 
 from autograder.checks.author_error import wrong_checks
-from autograder.checks.check_runner import CheckRunner
-from autograder.checks.collection import Purposes
+from autograder.checks.check_runner import CheckRunner, Purposes
 from autograder.checks.conversation import CheckQuestion, CheckTerms, RunningCheck, ask_together
 from autograder.checks.marks import is_shown_by_layer, shares_inputs, step_of
 from autograder.checks.own_layer import (
@@ -28,16 +27,16 @@ from autograder.judging.asking import PassedQuestion, reconciled
 from autograder.judging.conditions import beside_long_axes
 from autograder.judging.expectation import judge
 from autograder.judging.other_questions import other_call_words
-from autograder.model.exercise import Step
-from autograder.model.request import (
+from autograder.tracing.wrong_step import Spoiler
+from autograder.values.exercise import Step
+from autograder.values.request import (
     ContinuingRespondent,
     ReadableRespondent,
     Reply,
     Respondent,
     Returned,
 )
-from autograder.model.verdict import ChainVerdict, CheckVerdict, Finding, Outcome, StepVerdict
-from autograder.tracing.wrong_step import Spoiler
+from autograder.values.verdict import ChainVerdict, CheckVerdict, Finding, Outcome, StepVerdict
 
 # A step that ends like this takes the whole worker with it, and all the time until then.
 STUCK = (Outcome.TIMED_OUT, Outcome.OUT_OF_MEMORY, Outcome.CRASHED, Outcome.OUTPUT_LIMIT)

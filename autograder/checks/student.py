@@ -36,10 +36,10 @@ from autograder.judging.other_questions import (
     influences,
     random_words,
 )
-from autograder.model.request import Failed, Reply, Request, Returned
-from autograder.model.signature import signature_of
-from autograder.model.verdict import Finding, Outcome
-from autograder.protocol.wire import Linear, Value
+from autograder.values.exercise import signature_of
+from autograder.values.request import Failed, Reply, Request, Returned
+from autograder.values.verdict import Finding, Outcome
+from autograder.worker.wire import Linear, Value
 
 # Which known mistakes give two answers that are amiss as a student's two answers are.
 

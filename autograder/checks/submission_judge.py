@@ -2,32 +2,89 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
+import numpy as np
 import pytest
 
 from autograder.checks.author_error import remark_on, wrong_checks
 from autograder.checks.chain import broken_by, traced_back
 from autograder.checks.check_runner import CheckRunner
 from autograder.checks.conversation import CheckQuestion, CheckTerms
-from autograder.checks.draw import Draw
-from autograder.checks.marks import needs_only_ours
+from autograder.checks.marks import Draw, needs_only_ours
 from autograder.checks.memory import InputSeeds
 from autograder.checks.one_piece import OnePiece, is_in_one_piece, probes
 from autograder.checks.own_layer import CallTracing, WholeLayer, end_to_end, with_layer
 from autograder.checks.step_judge import STUCK, StepJudge
 from autograder.checks.varied_request import UNFIT, OwnAnswers, parameters, questions_of
 from autograder.errors import KitError
-from autograder.judging.answer_digest import answer_digest
 from autograder.judging.conditions import STANDING
 from autograder.judging.expectation import Agrees, Refused
-from autograder.model.exercise import Step
-from autograder.model.request import Request, Respondent, Returned
-from autograder.model.verdict import ANSWERED, ChainVerdict, Finding, Outcome, StepVerdict
 from autograder.tracing.wrong_step import right_by_itself
+from autograder.values.exercise import Step
+from autograder.values.request import Failed, Reply, Request, Respondent, Returned
+from autograder.values.verdict import ANSWERED, ChainVerdict, Finding, Outcome, StepVerdict
+from autograder.worker.wire import Linear, Opaque, Value
+
+# A short code for what a step returns, the same for answers that differ only in rounding.
+#
+# It tells which wrong answers of a class are the same one; no verdict follows from it.
+
+# Sums of all numbers with random signs stand for an array: a few, so that hardly one of them lies
+# where it is rounded now up and now down, and of every entry, so that each one counts.
+_SUMS, _DIGITS, _SIGNS_SEED = 4, 2, 20_261_123
+_BYTES = 4
+
+
+def answer_digest(replies: Iterable[Reply]) -> str:
+    """Return eight hexadecimal digits for what came back of some questions, in their order.
+
+    Shapes, and numbers to about two digits of their size, decide; types of numbers do not.
+    """
+    facts = [_reply(reply) for reply in replies]
+    return hashlib.blake2b(repr(facts).encode(), digest_size=_BYTES).hexdigest()
+
+
+def _reply(reply: Reply) -> object:
+    if isinstance(reply, Failed):
+        raised = reply.exception.type_name if reply.exception else ""
+        return (reply.outcome.value, raised)
+    return (_value(reply.value), tuple(map(_value, reply.gradients)))
+
+
+def _value(value: Value) -> object:
+    if isinstance(value, np.ndarray):
+        return (value.shape, _numbers(value))
+    if isinstance(value, tuple):
+        return tuple(map(_value, value))
+    if isinstance(value, Linear):
+        return ("linear", _value(value.weight), _value(value.bias))
+    if isinstance(value, bool | int | float):
+        return _value(np.asarray(value))
+    return ("opaque", value.type_name) if isinstance(value, Opaque) else (str(type(value)), value)
+
+
+def _numbers(array: np.ndarray) -> object:
+    """Return where the numbers of an array are not finite, how large they are, and its sums."""
+    kind = np.complex128 if array.dtype.kind == "c" else np.float64
+    numbers = np.atleast_1d(array).astype(kind).view(np.float64).ravel()
+    finite = np.isfinite(numbers)
+    odd = [(int(place), str(numbers[place])) for place in np.flatnonzero(~finite)]
+    numbers = np.where(finite, numbers, 0.0)
+    largest = float(np.abs(numbers).max(initial=0.0))
+    if largest == 0.0:
+        return (odd, 0)
+    numbers = numbers / largest
+    size = math.sqrt(float(numbers @ numbers))  # at least 1, since the largest one is
+    signs = np.random.default_rng(_SIGNS_SEED).choice((-1.0, 1.0), (_SUMS, numbers.size))
+    sums = np.round(signs @ numbers / size, _DIGITS) + 0.0  # no -0.0
+    return (odd, round(math.log(largest) + math.log(size), _DIGITS), sums.tolist())
+
 
 # A step that is right is not blamed for a layer that does as a mistake in it would.
 #

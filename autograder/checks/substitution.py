@@ -18,13 +18,11 @@ from typing import Any
 import numpy as np
 
 from autograder.checks.reference import Reference, whole_number
-from autograder.model.exercise import GRADERS, SOLUTION, shared_folders
-from autograder.model.request import Request
-from autograder.model.signature import signature_of
-from autograder.protocol.arrays import Generators, held, to_library
-from autograder.protocol.call import result_of, weighted_sum
-from autograder.protocol.crossing import copied, round_tripped
-from autograder.protocol.wire import Linear, Seed, Value
+from autograder.values.exercise import GRADERS, SOLUTION, shared_folders, signature_of
+from autograder.values.request import Request
+from autograder.worker.arrays import Generators, held, to_library
+from autograder.worker.call import result_of, weighted_sum
+from autograder.worker.wire import Linear, Seed, Value, copied, round_tripped
 
 # The numbers and texts that an author wrote into an exercise's own code.
 #

@@ -11,16 +11,14 @@ import numpy as np
 import pytest
 
 from autograder.checks.conversation import CheckQuestion, Conversation
-from autograder.checks.draw import Draw
-from autograder.checks.marks import step_of
+from autograder.checks.marks import Draw, step_of
 from autograder.checks.reference import Reference
 from autograder.checks.student import Student
 from autograder.judging.compare import FLOOR
 from autograder.judging.expectation import Agrees, are_shares
-from autograder.model.request import Reply, Request
-from autograder.protocol.call import EarlierCall
-from autograder.protocol.crossing import round_tripped
-from autograder.protocol.wire import Linear, Seed, Value
+from autograder.values.request import Reply, Request
+from autograder.worker.call import EarlierCall
+from autograder.worker.wire import Linear, Seed, Value, round_tripped
 
 # What each step gets when the reference's own layer calls it, and how that lies in memory.
 #

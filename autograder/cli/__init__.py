@@ -8,7 +8,7 @@ import gc
 import os
 import sys
 
-from autograder.model.import_path import ONE_THREAD
+from autograder.values.this_machine import ONE_THREAD
 
 
 def main() -> None:

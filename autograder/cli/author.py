@@ -18,9 +18,9 @@ from autograder.errors import Faults, KitError
 @click.option("--check", is_flag=True, help="Write nothing; fail if a generated file is stale.")
 def build(solutions: Path, assignments: Path | None, check: bool) -> None:
     """Generate assignments/ from solutions/, and the lines to sort of each solution."""
-    from autograder.building.build import build_all, stale
+    from autograder.authoring.build import build_all, stale
+    from autograder.authoring.making import made_rungs, stale_rungs
     from autograder.checks.recording import record_examples
-    from autograder.ladder.making import made_rungs, stale_rungs
 
     target = assignments or solutions.parent / "assignments"
     folders = exercise_folders(solutions)
@@ -75,8 +75,8 @@ def verify(
     again: bool,
 ) -> None:
     """Prove the graders: every known mistake is caught and named, no right answer is refused."""
-    from autograder.model.exercise import find_exercise
-    from autograder.verification.run import matrix_document, prove_all
+    from autograder.authoring.run import matrix_document, prove_all
+    from autograder.values.exercise import find_exercise
 
     chosen = [find_exercise(name, solutions).folder for name in exercises]
     proofs = prove_all(chosen or exercise_folders(solutions), seeds, out(), mutants, again)
@@ -110,11 +110,11 @@ def site(
     Any static host can serve it. Nothing is graded there. Exercises with PyTorch are notebooks to
     download. Node and npm are needed once, to fetch Python for browsers and an editor.
     """
-    from autograder.model.exercise import find_exercise, read_exercise
-    from autograder.model.shipped import shipped
-    from autograder.releasing.wheel import build_wheel, read_wheel
+    from autograder.authoring.contents import build_wheel, read_wheel
     from autograder.site.parts import fetch_parts, missing_parts, parts_folder
     from autograder.site.site_folder import SiteOptions, make_site
+    from autograder.values.exercise import find_exercise, read_exercise
+    from autograder.values.this_machine import shipped
 
     if names:
         exercises = [find_exercise(name, shipped()) for name in names]

@@ -18,10 +18,7 @@ from autograder.errors import KitError
 from autograder.grading.class_task import ClassTask, is_course
 from autograder.grading.classroom import JudgedClass
 from autograder.grading.grader_pool import GraderPool
-from autograder.model.sanitize import terminal_line
-from autograder.model.symbols import count
-from autograder.model.verdict import Verdict
-from autograder.platforms.class_list import read_class_list
+from autograder.platforms.csv_table import read_class_list
 from autograder.reports.class_page import ClassContext, write_class_page, write_projected_page
 from autograder.reports.class_summary import class_summary
 from autograder.reports.course_page import COURSE_PAGE, write_course_page
@@ -29,10 +26,12 @@ from autograder.reports.feedback import environment
 from autograder.reports.gradebook_entry import ClassGradebook, changed_marks
 from autograder.reports.grades_csv import write_grades
 from autograder.reports.misunderstandings import misunderstandings, read_paragraphs, write_drafts
-from autograder.reports.roll import class_roll, write_follow_ups
-from autograder.reports.student_record import NO_RECORD
+from autograder.reports.roll import NO_RECORD, class_roll, write_follow_ups
 from autograder.reports.table import NARROW, class_table
 from autograder.submission.reading import Submission
+from autograder.values.sanitize import terminal_line
+from autograder.values.symbols import count
+from autograder.values.verdict import Verdict
 
 MOST_PRINTED = 1_000  # rows of the table in a terminal
 PROJECTED = "projected"  # the folder of the page without names

@@ -11,11 +11,11 @@ from pathlib import Path
 import click
 
 from autograder import __version__
-from autograder.cli import after_grading, author, instructor, learner
+from autograder.cli import author, instructor, learner
 from autograder.cli.author import site
 from autograder.cli.kit import Kit, out
 from autograder.cli.platform_commands import platform
-from autograder.model.import_path import (
+from autograder.values.this_machine import (
     leave_out_the_current_folder,
     refuse_the_current_folder,
 )
@@ -33,7 +33,7 @@ def attn(ctx: click.Context) -> None:
     refuse_the_current_folder()
     leave_out_the_current_folder()
     if ctx.invoked_subcommand is None:
-        from autograder.cli.greeting import greet
+        from autograder.cli.kit import greet
 
         greet(Path(), out())
 
@@ -43,7 +43,7 @@ attn.add_for(
     "instructors",
     (
         *(instructor.demo, instructor.doctor, instructor.course, instructor.release),
-        *(instructor.grade, after_grading.report, after_grading.tell),
+        *(instructor.grade, instructor.report, instructor.tell),
         *(platform, site),
     ),
 )

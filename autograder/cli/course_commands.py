@@ -22,13 +22,13 @@ from autograder.cli.kit import (
     source_folders,
 )
 from autograder.errors import KitError
-from autograder.model.sanitize import terminal_line
-from autograder.model.symbols import count
+from autograder.values.sanitize import terminal_line
+from autograder.values.symbols import count
 
 if TYPE_CHECKING:
     from autograder.course.course_update import CourseUpdate
     from autograder.course.creation import Course
-    from autograder.course.decisions import Decisions
+    from autograder.course.students import Decisions
 
 COURSE = click.argument("directory", type=FOLDER, default=Path("."))
 MOST_MARKS = 40  # sentences about marks in a terminal
@@ -46,9 +46,8 @@ def check(directory: Path, assignments: Path | None) -> None:
     Exits with 0 if nothing is stale, otherwise with 1.
     """
     from autograder.checks.recording import record_examples
-    from autograder.course.adjustment import unread_steps
+    from autograder.course.adjustment import pending_update, unread_steps
     from autograder.course.course_update import plan_update
-    from autograder.course.kit_copy import pending_update
     from autograder.course.open_to_all import open_to_all
 
     with opened_course(directory) as course:
@@ -93,6 +92,7 @@ def update(
     1 if there is something to do that was not done.
     """
     from autograder.checks.recording import record_examples
+    from autograder.course.adjustment import pending_update
     from autograder.course.course_update import (
         do_update,
         finish_update,
@@ -100,7 +100,6 @@ def update(
         plan_update,
     )
     from autograder.course.creation import read_course
-    from autograder.course.kit_copy import pending_update
 
     with opened_course(directory) as course:
         pending = pending_update(course.directory)
@@ -155,10 +154,10 @@ def adopt(
     settings stay. Exits with 1 if it was not done.
     """
     from autograder.checks.recording import record_examples
+    from autograder.course.adjustment import pending_update
     from autograder.course.adoption import adopt as do_adopt
     from autograder.course.adoption import plan_adoption, plan_taking_back, take_back
     from autograder.course.creation import read_course
-    from autograder.course.kit_copy import pending_update
 
     with _locked(directory):
         pending = pending_update(directory)
@@ -239,7 +238,7 @@ def archive(directory: Path, target: Path) -> None:
 
     Pages are kept as they were last made: `attn report` makes them again.
     """
-    from autograder.course.course_archive import archive_course
+    from autograder.course.course_copy import archive_course
 
     with opened_course(directory) as course:
         kept = archive_course(course, target)
@@ -262,7 +261,7 @@ def _which(solutions: Path) -> tuple[str, ...]:
 def _locked(directory: Path) -> Iterator[None]:
     """Keep every other run of the kit out of a course."""
     from autograder.grading.output_folder import WAITS, class_lock
-    from autograder.model.import_path import refuse_modules_in
+    from autograder.values.this_machine import refuse_modules_in
 
     if not directory.is_dir():
         raise KitError(
@@ -359,7 +358,7 @@ def _tell_changes(update: CourseUpdate) -> None:
 
 
 def _tell_marks(update: CourseUpdate) -> None:
-    from autograder.course.mark_forecast import judged_again, mark_forecasts
+    from autograder.course.gradebook_entries import judged_again, mark_forecasts
 
     for each in update.exercises:
         state = update.states.get(each.name)
@@ -489,8 +488,8 @@ def extend(course: Path, student: str, exercise: str, until: str | None, remove:
 
     It is nbgrader's own extension, by which formgrader and the late penalties go.
     """
-    from autograder.course.extensions import extend, extensions, read_moment
-    from autograder.reports.student_record import time_words
+    from autograder.course.students import extend, extensions, read_moment
+    from autograder.reports.roll import time_words
 
     if bool(student) != ((until is not None) != remove):
         raise click.UsageError("name a student, and add either --until or --remove")
@@ -546,8 +545,8 @@ def question(
 
     What lies in a hand-in as regrade-request.txt or .md is noted when the class is graded.
     """
-    from autograder.course.decisions import time_now
-    from autograder.reports.student_record import MarkQuestion
+    from autograder.course.students import time_now
+    from autograder.reports.roll import MarkQuestion
 
     given = [bool(words.strip()), answer is not None, remove]
     if bool(student) != (sum(given) == 1):
@@ -576,8 +575,8 @@ def _decide(
     course: Course, exercise: str, student: str, change: Callable[[Decisions], Decisions]
 ) -> None:
     """Change what is decided about a student of the course, and keep it."""
-    from autograder.course.decisions import Decisions
     from autograder.course.gradebook_entries import read_gradebook
+    from autograder.course.students import Decisions
 
     name = _one(course, exercise)
     known = read_gradebook(course, name)
@@ -591,7 +590,7 @@ def _decide(
 
 
 def _decisions(course: Course, exercise: str) -> Iterator[tuple[str, Decisions]]:
-    from autograder.course.decisions import Decisions
+    from autograder.course.students import Decisions
 
     for name in _exercises(course, exercise):
         yield name, Decisions.read(course, name)

@@ -13,11 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from autograder.grading.class_task import GroupHandIn
-from autograder.grading.unjudged import stopped_at
-from autograder.model.exercise import CHECK_PREFIX, Exercise
-from autograder.model.sanitize import clean_line
-from autograder.model.symbols import mark, number, why_not_graded
-from autograder.model.verdict import NOT_JUDGED, Outcome, Verdict
+from autograder.grading.digest import stopped_at
 from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, entry_of, in_points
 from autograder.reports.misunderstandings import of_any_hand_in
 from autograder.reports.roll import LONGEST_LISTED as LONGEST_NAME
@@ -25,6 +21,10 @@ from autograder.reports.roll import FollowUp, shown_names
 from autograder.submission.cells import Asked
 from autograder.submission.file_text import is_notebook
 from autograder.submission.reading import Submission
+from autograder.values.exercise import CHECK_PREFIX, Exercise
+from autograder.values.sanitize import clean_line
+from autograder.values.symbols import mark, number, why_not_graded
+from autograder.values.verdict import NOT_JUDGED, Outcome, Verdict
 
 _LONGEST_QUESTION = 200
 _DIFFER = " (so for the first of them; lines, names and numbers may be others for the rest)"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from autograder.errors import KitError
 from autograder.grading.class_task import ClassTask, folder_task, is_course
-from autograder.model.import_path import refuse_modules_in
+from autograder.values.this_machine import refuse_modules_in
 
 if TYPE_CHECKING:
     from autograder.cli.student_files import Deliver

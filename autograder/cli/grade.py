@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autograder.cli.found_class import class_folder, found_class
-from autograder.cli.kit import out
-from autograder.cli.output import lasting_output
+from autograder.cli.kit import lasting_output, out
 from autograder.grading.class_task import GradingOptions, hidden_hand_ins, passed_over
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.output_folder import WAITS, class_lock, ended_by_signals
 from autograder.grading.sandbox_start import give_head_start
-from autograder.model.sanitize import terminal_line
+from autograder.values.sanitize import terminal_line
 
 if TYPE_CHECKING:
     from rich.console import Console

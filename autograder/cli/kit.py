@@ -1,26 +1,33 @@
-"""The group of all commands, and what they share."""
+"""The group of all commands, and what they share: output that may fail, and what `attn` says."""
 
 from __future__ import annotations
 
 import codecs
+import contextlib
 import io
+import os
+import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
+from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TextIO, cast
 
 import click
+from rich.console import Console
+from rich.text import Text
 
 from autograder.errors import KitError
-from autograder.model.exercise import at_its_origin, near_name
-from autograder.model.machine_fault import fault_of
-from autograder.model.sanitize import clean
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
+from autograder.learning.progress import LearnerSession, open_session
+from autograder.learning.reviewing import review_command, review_words
+from autograder.learning.screen import command
+from autograder.learning.workspace import which_counts, workspaces_below
+from autograder.values.exercise import at_its_origin, near_name
+from autograder.values.sanitize import clean
+from autograder.values.this_machine import fault_of
 
 # Readable substitutes for the signs that a terminal's encoding lacks.
 #
@@ -143,8 +150,8 @@ class Kit(click.Group):
     def add_for(self, reader: str, commands: Sequence[click.Command]) -> None:
         """Add the commands of one kind of reader, such as "learners"."""
         self._readers[reader] = tuple(commands)
-        for command in commands:
-            self.add_command(command)
+        for each in commands:
+            self.add_command(each)
 
     def add_earlier(self, names: Mapping[str, str]) -> None:
         """Let earlier names of commands work, which are told what the command is called now."""
@@ -231,7 +238,7 @@ def source_folders(solutions: Path | None, assignments: Path | None) -> SourceFo
 
 def exercise_folders(solutions: Path) -> tuple[Path, ...]:
     """Return the folders of all exercises below `solutions`; raise `KitError` if there is none."""
-    from autograder.model.exercise import MANIFEST
+    from autograder.values.exercise import MANIFEST
 
     folders = tuple(sorted(path.parent for path in solutions.glob(f"*/{MANIFEST}")))
     if not folders:
@@ -239,3 +246,137 @@ def exercise_folders(solutions: Path) -> tuple[Path, ...]:
             "there are no exercises here", place=str(solutions), cure="name the solutions/ folder"
         )
     return folders
+
+
+# Output that can fail without stopping the command.
+#
+# A reader may go away (`attn grade … | head`), and a disk may be full. Neither is a reason to
+# leave a class without its results.
+
+
+class LastingStream(io.TextIOBase):
+    """A stream that survives a broken output: everything written after that is dropped.
+
+    `fault` is the error that broke it, or None.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__()
+        self._stream = stream
+        self.fault: OSError | None = None
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """The encoding of the stream behind this one."""
+        return self._stream.encoding or "utf-8"
+
+    def isatty(self) -> bool:
+        """Whether the stream behind this one is a terminal."""
+        return self._stream.isatty()
+
+    def fileno(self) -> int:
+        """The file descriptor of the stream behind this one; raises OSError when it has none."""
+        return self._stream.fileno()
+
+    def writable(self) -> bool:
+        """True."""
+        return True
+
+    def write(self, text: str) -> int:
+        """Write `text`, or nothing after a fault; return its length in characters."""
+        if self.fault is None:
+            try:
+                self._stream.write(text)
+            except OSError as error:
+                self._give_up(error)
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush the stream, unless there was a fault."""
+        if self.fault is None:
+            try:
+                self._stream.flush()
+            except OSError as error:
+                self._give_up(error)
+
+    def _give_up(self, error: OSError) -> None:
+        self.fault = error
+        # Python would try to write the rest of the stream's buffer when it ends.
+        with contextlib.suppress(OSError, ValueError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stream.fileno())
+            os.close(nowhere)
+
+
+@contextmanager
+def lasting_output() -> Iterator[None]:
+    """Keep the work in the body going even if printing fails.
+
+    Raise `KitError` after all the work is done if not everything could be printed.
+    """
+    if sys.stdout is None:  # a program without a console
+        yield
+        return
+    with LastingStream(sys.stdout) as stream, redirect_stdout(cast(TextIO, stream)):
+        yield
+    if stream.fault:
+        raise KitError(
+            f"not all of the output could be shown: {stream.fault.strerror}",
+            place="standard output",
+            cure="look at the results, which were written anyway, or run the same command again "
+            "in a terminal",
+        )
+
+
+# What `attn` alone says: where you are, and the next command to type.
+
+ALL = ("attn --help", "lists all commands")
+
+
+def greet(folder: Path, console: Console) -> None:
+    """Greet whoever is in `folder`, and name the next command."""
+    try:
+        session = open_session(folder, lambda words: console.print(Text(words)))
+    except KitError:
+        _greet_a_newcomer(console, workspaces_below(folder))
+    else:
+        _greet_a_learner(session, console)
+    console.print(command(*ALL))
+
+
+def _greet_a_newcomer(console: Console, workspaces: Sequence[str]) -> None:
+    console.print(Text("Welcome to attention-kit. Here you build attention step by step."))
+    console.print(Text("To learn:"))
+    for name in workspaces:
+        console.print(command(f"cd {shlex.quote(name)}", "has exercises that you can go on with"))
+    console.print(command("attn start my-attention", "makes a folder with the exercises"))
+    console.print(Text("To teach a class:"))
+    console.print(command("attn demo", "makes a course with a sample class, and grades it"))
+    console.print(Text("For everything else:"))
+
+
+def _greet_a_learner(session: LearnerSession, console: Console) -> None:
+    exercise = session.current
+    if len(session.progress.passed(exercise)) == len(exercise.steps):
+        exercise = session.next_exercise(exercise) or exercise
+    passed, of = session.progress.passed(exercise), len(exercise.steps)
+    console.print(Text("Welcome back."))
+    console.print(Text(f"{exercise.title}: {len(passed)} of {of} steps passed when last checked."))
+    two_files = which_counts(exercise)
+    if two_files:
+        console.print(Text(two_files))
+    if exercise.optional and len(passed) < of:
+        console.print(Text("This one is optional: go on if you like."))
+    to_review = review_words(session, date.today())
+    if to_review:
+        console.print(Text(to_review))
+        console.print(review_command(session, date.today()))
+    if len(passed) < of:
+        step = session.open_step(exercise)
+        number = exercise.steps.index(step) + 1
+        console.print(Text(f"You are at step {number}, {step.name}: {step.title}."))
+        console.print(Text("Go on with:"))
+        console.print(command(f"attn watch {exercise.name}", "checks whenever you save"))
+    else:
+        console.print(Text("Every step of every exercise here passes. See them all with:"))
+        console.print(command("attn list", "shows points and progress"))

@@ -63,7 +63,7 @@ def check(task: str | None, folder: Path, as_json: bool) -> None:
     Without a name, it checks the exercise whose folder you are in, or else the one you worked
     on last. The exit code is 0 if every step passes, 1 if a step does not, and 2 for an error.
     """
-    from autograder.learning.commands import once
+    from autograder.learning import once
 
     sys.exit(0 if once.check(folder, task, out(), _say, as_json=as_json) else 1)
 
@@ -73,7 +73,7 @@ def check(task: str | None, folder: Path, as_json: bool) -> None:
 @click.option("--exercise", "exercises", multiple=True, help="Which exercises [default: all].")
 def start(directory: Path, exercises: tuple[str, ...]) -> None:
     """Make DIRECTORY a workspace with the exercises in it. Your own work is left as it is."""
-    from autograder.learning.commands import once
+    from autograder.learning import once
 
     once.start(directory, exercises, out(), _say)
 
@@ -87,9 +87,9 @@ def read(step: str | None, answers: bool, folder: Path) -> None:
 
     It is the same as in the notebook and in guide.html.
     """
-    from autograder.learning.commands import lesson_text
+    from autograder.learning import once
 
-    lesson_text.read_step(folder, step, out(), _say, answers=answers)
+    once.read_step(folder, step, out(), _say, answers=answers)
 
 
 @click.command(cls=OneName, epilog=example("attn hint softmax"))
@@ -102,7 +102,7 @@ def hint(step: str | None, again: bool, folder: Path) -> None:
     Each tells more: three hints in words and, where the solutions are at hand, lines of code to
     sort, then the step with a gap.
     """
-    from autograder.learning.commands import climbing
+    from autograder.learning import climbing
 
     climbing.next_hint(folder, step, out(), _say, again=again)
 
@@ -116,7 +116,7 @@ def puzzle(step: str | None, order: tuple[str, ...], folder: Path) -> None:
 
     Some of the lines are wrong and do not belong there. Only where the solutions are at hand.
     """
-    from autograder.learning.commands import climbing
+    from autograder.learning import climbing
 
     sys.exit(0 if climbing.solve_puzzle(folder, step, order, out(), _say) else 1)
 
@@ -129,7 +129,7 @@ def debug(step: str | None, folder: Path) -> None:
 
     This is Python's debugger, pdb. It reads its commands from the terminal, or from a file.
     """
-    from autograder.learning.commands import debugging
+    from autograder.learning import debugging
 
     debugging.debug(folder, step, out(), _say)
 
@@ -148,7 +148,7 @@ def review(step: str | None, day: date | None, folder: Path) -> None:
 
     You write it again in a file of its own. Your own work is not touched.
     """
-    from autograder.learning.commands import reviewing
+    from autograder.learning import reviewing
 
     today = day or date.today()
     if step is None:
@@ -161,7 +161,7 @@ def review(step: str | None, day: date | None, folder: Path) -> None:
 @IN
 def list_steps(folder: Path) -> None:
     """Show how far you are: steps, points, minutes, difficulty."""
-    from autograder.learning.commands import once
+    from autograder.learning import once
 
     once.show_progress(folder, out(), _say)
 
@@ -172,7 +172,7 @@ def list_steps(folder: Path) -> None:
 @IN
 def show(step: str | None, save: Path | None, folder: Path) -> None:
     """Draw STEP as heat maps: your result, the expected one, the difference, and the input."""
-    from autograder.learning.commands import once
+    from autograder.learning import once
 
     once.show_step(folder, step, save, out(), _say)
 
@@ -183,7 +183,7 @@ def show(step: str | None, save: Path | None, folder: Path) -> None:
 @IN
 def solution(step: str | None, yes: bool, folder: Path) -> None:
     """Show the solution of STEP, once it passes."""
-    from autograder.learning.commands import once
+    from autograder.learning import once
 
     shown = once.show_solution(folder, step, _asking(yes), out(), _say)
     sys.exit(0 if shown else 1)
@@ -195,7 +195,7 @@ def solution(step: str | None, yes: bool, folder: Path) -> None:
 @IN
 def reset(task: str, yes: bool, folder: Path) -> None:
     """Put back the stub of a step or an exercise; a copy of your file is kept."""
-    from autograder.learning.commands import once
+    from autograder.learning import once
 
     sys.exit(0 if once.reset_task(folder, task, _asking(yes), out(), _say) else 1)
 
@@ -218,7 +218,7 @@ def _asking(yes: bool) -> Callable[[str], bool]:
 @IN
 def watch(task: str | None, folder: Path) -> None:
     """Check every time you save; press a key for a step, a hint, a picture or the list."""
-    from autograder.learning.commands import watching
+    from autograder.learning import watching
 
     watching.watch(folder, task, out(), _say)
 
@@ -243,7 +243,7 @@ def finish(task: str | None, save: Path | None, folder: Path) -> None:
 
     The exit code is 0 when the exercise is done, and 1 when a step is left.
     """
-    from autograder.learning.commands import finishing
+    from autograder.learning import finishing
 
     sys.exit(0 if finishing.finish(folder, task, save, out(), _say) else 1)
 

@@ -15,17 +15,17 @@ import click
 
 from autograder.cli.kit import FOLDER, SOLUTIONS, example, out, source_folders
 from autograder.errors import KitError
-from autograder.model.sanitize import terminal_line
-from autograder.model.symbols import count
+from autograder.values.sanitize import terminal_line
+from autograder.values.symbols import count
 
 if TYPE_CHECKING:
     from autograder.course.creation import Course
-    from autograder.model.exercise import Exercise
-    from autograder.model.marking import MarkingRules
     from autograder.platforms.collected_download import CollectedDownload, CollectedHandIn
     from autograder.platforms.csv_table import CsvTable
     from autograder.platforms.delivery import Arrival, Destination
     from autograder.platforms.mark_export import GradebookColumn, StudentMark
+    from autograder.values.exercise import Exercise
+    from autograder.values.symbols import MarkingRules
 
 
 # `attn platform collect`: from a platform's download to a folder for each student.
@@ -66,11 +66,11 @@ def collect(
     The hand-ins go into a folder for each student, ready for `attn grade`. What is not taken is
     listed, and then the command exits with 1.
     """
-    from autograder.model.files import following
-    from autograder.platforms.class_list import read_class_list
     from autograder.platforms.collected_download import collected
+    from autograder.platforms.csv_table import read_class_list
     from autograder.platforms.delivery import deliver, write_collected, write_not_taken
     from autograder.platforms.download_layout import SHOWN, Platform
+    from autograder.values.files import following
 
     destination, records, named, exercise = _destination(folder, course, exercise, replace)
     known = read_class_list(roster, id_column) if roster else None
@@ -313,8 +313,7 @@ def _fill(
     scale: bool,
 ) -> None:
     """Fill the marks into a copy of a platform's table; exit with 1 if one did not get there."""
-    from autograder.platforms.class_list import list_of, read_class_list
-    from autograder.platforms.csv_table import read_table, write_beside
+    from autograder.platforms.csv_table import list_of, read_class_list, read_table, write_beside
     from autograder.platforms.mark_export import fill
 
     marks, enrolled = _marks(graded, exercise)
@@ -337,7 +336,7 @@ def _marks(path: Path, exercise: str | None) -> tuple[Mapping[str, StudentMark],
     """
     from autograder.platforms.mark_export import class_marks
     from autograder.reports.gradebook_entry import ClassGradebook
-    from autograder.reports.verdict_files import read_outlines
+    from autograder.reports.grades_csv import read_outlines
 
     if not path.is_dir():
         raise KitError(
@@ -361,9 +360,9 @@ def _marks_of_course(
     course: Course, name: str
 ) -> tuple[Mapping[str, StudentMark], tuple[str, ...]]:
     from autograder.course.gradebook_entries import read_gradebook
-    from autograder.course.hand_ins import CourseHandIns
+    from autograder.course.students import CourseHandIns
     from autograder.platforms.mark_export import class_marks
-    from autograder.reports.verdict_files import read_outlines
+    from autograder.reports.grades_csv import read_outlines
 
     folder = course.graded(name) / "verdicts"
     gradebook = read_gradebook(course, name)
@@ -455,9 +454,9 @@ def gradescope(
 
     Gradescope then grades every hand-in with the kit, as `attn grade` does.
     """
-    from autograder.model.sanitize import terminal_line
-    from autograder.model.symbols import number
-    from autograder.platforms.gradescope_autograder import GradescopeAutograder
+    from autograder.platforms.step_result import GradescopeAutograder
+    from autograder.values.sanitize import terminal_line
+    from autograder.values.symbols import number
 
     facts, rules = _as_given(exercise, directory, solutions)
     options = (
@@ -480,8 +479,8 @@ def _as_given(
     name: str, directory: Path | None, solutions: Path | None
 ) -> tuple[Exercise, MarkingRules]:
     """Return the exercise and what earns points: the kit's, or as a course gives it."""
-    from autograder.model.exercise import find_exercise
-    from autograder.model.marking import DEFAULT_RULES
+    from autograder.values.exercise import find_exercise
+    from autograder.values.symbols import DEFAULT_RULES
 
     if directory is None:
         return find_exercise(name, source_folders(solutions, None).solutions), DEFAULT_RULES
@@ -496,7 +495,7 @@ def _secret(file: Path | None) -> bytes:
     import secrets
 
     from autograder.grading.output_folder import SECRET_BYTES
-    from autograder.model.files import read_small
+    from autograder.values.files import read_small
 
     if file is None:
         return secrets.token_bytes(SECRET_BYTES)
@@ -559,14 +558,14 @@ def result(
     VERDICT is a course, a folder of results, or a file in verdicts/. The points are the automatic
     ones. A mark that is held back is refused.
     """
-    from autograder.model.files import write_whole
     from autograder.platforms.step_result import (
         classroom_results,
         gradescope_results,
         job_summary,
         junit_report,
     )
-    from autograder.reports.verdict_files import read_verdict, read_verdicts
+    from autograder.reports.grades_csv import read_verdict, read_verdicts
+    from autograder.values.files import write_whole
 
     makers = dict(zip(FORMATS, (gradescope_results, classroom_results, junit_report, job_summary)))
     if not results.exists():
@@ -601,7 +600,7 @@ def result(
 
 
 def _refuse_held(course: Course, exercise: str, student: str) -> None:
-    from autograder.course.decisions import Decisions
+    from autograder.course.students import Decisions
 
     if why := Decisions.read(course, exercise).held.get(student):
         whom = terminal_line(student, 60)

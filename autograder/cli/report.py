@@ -18,24 +18,24 @@ from rich.text import Text
 
 from autograder.cli.class_results import GradedClass, write_results
 from autograder.cli.found_class import class_folder, found_class
-from autograder.cli.output import lasting_output
+from autograder.cli.kit import lasting_output
 from autograder.errors import KitError
 from autograder.grading.class_run import kept_task
 from autograder.grading.class_task import ClassTask, GradingOptions
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.output_folder import WAITS, class_lock, ended_by_signals
-from autograder.model.sanitize import clean_line, terminal_line
-from autograder.model.symbols import count, number
-from autograder.model.verdict import Verdict
 from autograder.reports.finding import told
 from autograder.reports.gradebook_entry import ClassGradebook, entry_of
+from autograder.reports.grades_csv import find_verdict
 from autograder.reports.misunderstandings import (
     Paragraph,
     misconception_words,
     mistakes_at,
     write_paragraph,
 )
-from autograder.reports.verdict_files import find_verdict
+from autograder.values.sanitize import clean_line, terminal_line
+from autograder.values.symbols import count, number
+from autograder.values.verdict import Verdict
 
 _MOST_OFFERED = 12
 

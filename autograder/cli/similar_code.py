@@ -9,14 +9,12 @@ import pickle
 from collections.abc import Sequence
 from functools import partial
 
-from autograder.building.regions import read_solution
-from autograder.building.stub import read_cells
+from autograder.authoring.regions import read_solution
+from autograder.authoring.stub import read_cells
 from autograder.errors import KitError
 from autograder.grading.classroom import HANDLING
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.watched_process import one_by_one
-from autograder.model.exercise import Exercise, given_text
-from autograder.model.value_file import LazySequence
 from autograder.reports.misunderstandings import Misunderstanding
 from autograder.reports.roll import NOTHING_SIMILAR, SimilarCode, SimilarPair
 from autograder.submission.cells import UNREADABLE, parsed, top_level
@@ -28,6 +26,8 @@ from autograder.submission.fingerprints import (
     resemblances,
 )
 from autograder.submission.reading import Submission
+from autograder.values.exercise import Exercise, given_text
+from autograder.values.value_file import LazySequence
 
 # One student's code for each mistake of a class, without names: comments and docstrings are out.
 #

@@ -15,17 +15,16 @@ from autograder.errors import KitError
 from autograder.grading.classroom import HANDLING, JudgedClass
 from autograder.grading.grader_pool import GraderPool, Loss
 from autograder.grading.watched_process import WorkProgress
-from autograder.model.exercise import Exercise
-from autograder.model.files import file_stem, folders_of, put_in_order
-from autograder.model.value_file import LazySequence, to_send
-from autograder.model.verdict import Verdict
 from autograder.reports.feedback import written_page
 from autograder.reports.gradebook_entry import ClassGradebook, GradebookEntry
+from autograder.reports.grades_csv import CODE, write_code, write_verdict
 from autograder.reports.misunderstandings import Paragraph
-from autograder.reports.roll import FollowUp, roll_places
-from autograder.reports.student_record import NO_RECORD, StudentRecord
-from autograder.reports.verdict_files import CODE, write_code, write_verdict
+from autograder.reports.roll import NO_RECORD, FollowUp, StudentRecord, roll_places
 from autograder.submission.reading import Submission
+from autograder.values.exercise import Exercise
+from autograder.values.files import file_stem, folders_of, put_in_order
+from autograder.values.value_file import LazySequence, to_send
+from autograder.values.verdict import Verdict
 
 _BATCH = 16
 _MADE = "made"  # noted when both files of a student are there

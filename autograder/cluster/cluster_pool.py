@@ -17,8 +17,8 @@ from autograder.cluster.remote_grader import forget
 from autograder.grading.classroom import ClassJudging
 from autograder.grading.grader_pool import Loss
 from autograder.grading.watched_process import Bounds
-from autograder.model.verdict import Verdict
 from autograder.submission.reading import Submission
+from autograder.values.verdict import Verdict
 
 # A worker that dies takes a batch with it.
 LARGEST_BATCH = 4

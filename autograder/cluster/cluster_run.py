@@ -24,11 +24,11 @@ from autograder.grading.classroom import ClassJudging, kept_by
 from autograder.grading.grader_pool import TICK, Cause, Loss, WaitingItems
 from autograder.grading.journal import is_sound
 from autograder.grading.watched_process import Bounds
-from autograder.model.exercise import Exercise, read_exercise
-from autograder.model.protection import Protection
-from autograder.model.sanitize import terminal_line
-from autograder.model.verdict import Verdict
 from autograder.submission.reading import Submission
+from autograder.values.exercise import Exercise, read_exercise
+from autograder.values.sanitize import terminal_line
+from autograder.values.symbols import Protection
+from autograder.values.verdict import Verdict
 
 # One Dask worker as the command sees it: what it was given, and whether it has answered.
 

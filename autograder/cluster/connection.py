@@ -12,7 +12,7 @@ from distributed import Client, LocalCluster, Security
 from distributed.comm.core import connect
 
 from autograder.errors import KitError
-from autograder.model.sanitize import terminal_line
+from autograder.values.sanitize import terminal_line
 
 LOCAL = "local"
 SECONDS_TO_CONNECT = 5

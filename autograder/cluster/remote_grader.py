@@ -27,9 +27,9 @@ from autograder.grading.digest import engine_versions, exercise_hash
 from autograder.grading.grader_pool import GraderPool, Loss
 from autograder.grading.sandbox_start import SandboxStart
 from autograder.grading.watched_process import Bounds
-from autograder.model.exercise import shared_folders
-from autograder.model.verdict import Verdict
 from autograder.submission.reading import Submission
+from autograder.values.exercise import shared_folders
+from autograder.values.verdict import Verdict
 
 # An exercise on its way to another machine: its files as bytes, with the hash that they must
 # have.

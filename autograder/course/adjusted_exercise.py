@@ -25,14 +25,14 @@ from typing import Any
 
 import tomli_w
 
-from autograder.building.build import Examples, build
-from autograder.building.stub import NOTEBOOK_ONLY, SCRIPT_ONLY
-from autograder.building.student_notebook import SETUP
-from autograder.course.adjustment import MOST_POINTS, OWN, OWN_STEPS, Adjustment
-from autograder.course.kit_copy import STATE
+from autograder.authoring.build import Examples, build
+from autograder.authoring.lesson import SETUP
+from autograder.authoring.stub import NOTEBOOK_ONLY, SCRIPT_ONLY
+from autograder.course.adjustment import MOST_POINTS, OWN, OWN_STEPS, STATE, Adjustment
 from autograder.errors import KitError
 from autograder.grading.digest import exercise_hash
-from autograder.model.exercise import (
+from autograder.submission.cells import PercentCell, percent_cells, top_level
+from autograder.values.exercise import (
     CHECK_PREFIX,
     COMPARISONS,
     GRADERS,
@@ -44,13 +44,12 @@ from autograder.model.exercise import (
     note_origin,
     shared_folders,
 )
-from autograder.model.files import following, read_small
-from autograder.submission.cells import PercentCell, percent_cells, top_level
+from autograder.values.files import following, read_small
 
 # The code of an instructor's own steps within a file of the kit's exercise.
 #
 # Both become one file, so that own steps may use what the exercise has. An error still names the
-# file that the instructor wrote, and its line (`autograder/model/exercise.py`).
+# file that the instructor wrote, and its line (`autograder/values/exercise.py`).
 
 _CELL = "# %%"
 

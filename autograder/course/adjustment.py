@@ -6,12 +6,24 @@ the instructor's own are in the course's folder `own-steps/EXERCISE/`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import hashlib
+import json
+import os
+import shutil
+import stat
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import nbformat
+from nbformat import NotebookNode
+
 from autograder.errors import KitError
+from autograder.grading.class_task import CONFIG
+from autograder.grading.digest import exercise_hash, judging_hash
+from autograder.values.files import read_small, replace_file
 
 POINTS = "points"
 MOST_POINTS = 1000.0  # of one step
@@ -93,3 +105,228 @@ def _refuse_unlisted(own: Path) -> None:
 def _unclear(fact: str, path: Path) -> KitError:
     cure = f'write [points.EXERCISE], and below it a line each: softmax = 3, or = "{LEFT_OUT}"'
     return KitError(fact, place=str(path), cure=f"{cure}; at most {MOST_POINTS:g}")
+
+
+# What the kit wrote into a course, kept in the course's `.course/made/`.
+#
+# With it, a later kit can tell its own words from the instructor's. A course of an earlier
+# version does not have it.
+
+STATE = ".course"  # in a course: what the kit keeps there for itself
+MADE = Path(STATE) / "made"
+LARGEST_FILE = 1 << 26  # bytes of a file of an exercise
+_LARGEST_FACTS = 1 << 20
+_CURE = "remove that file; the kit then takes what differs from it for yours"
+
+
+@dataclass(frozen=True)
+class KitCopy:
+    """What the kit wrote about one exercise: the notebook, and the SHA-256 of every file.
+
+    `exercise_hash` and `judging_hash` say what judged then, in full and without points and words.
+    """
+
+    notebook: NotebookNode
+    files: dict[str, str] = field(default_factory=dict)
+    exercise_hash: str = ""
+    judging_hash: str = ""
+
+
+def read_copy(course: Path, exercise: str) -> KitCopy | None:
+    """Return what the kit wrote; None when that is not known. Raise `KitError` if damaged."""
+    place = course / MADE / f"{exercise}.json"
+    try:
+        facts = json.loads(read_small(place, _LARGEST_FACTS))
+        text = read_small(course / MADE / f"{exercise}.ipynb", LARGEST_FILE)
+        files = {str(name): str(digest) for name, digest in facts["files"].items()}
+        notebook = read_notebook(text, course / MADE / f"{exercise}.ipynb")
+        hashes = str(facts["exercise_hash"]), str(facts["judging_hash"])
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise KitError(
+            "what the kit has noted about this course is damaged", place=str(place), cure=_CURE
+        ) from None
+    return KitCopy(notebook, files, *hashes)
+
+
+def read_configuration(course: Path) -> str | None:
+    """Return the `nbgrader_config.py` that the kit wrote; None when that is not known."""
+    try:
+        return read_small(course / MADE / CONFIG, _LARGEST_FACTS).decode("utf-8")
+    except (FileNotFoundError, UnicodeDecodeError):
+        return None
+
+
+def copy_files(exercise: str, made: dict[str, bytes], solution: Path) -> dict[Path, bytes]:
+    """Return the files, relative to the course, that note what the kit writes of an exercise.
+
+    made: its files by their names; solution: the instructor's folder of it.
+    """
+    facts = {
+        "files": {name: digest(content) for name, content in sorted(made.items())},
+        "exercise_hash": exercise_hash(solution),
+        "judging_hash": judging_hash(solution),
+    }
+    return {
+        MADE / f"{exercise}.ipynb": made[f"{exercise}.ipynb"],
+        MADE / f"{exercise}.json": (json.dumps(facts, indent=2) + "\n").encode(),
+    }
+
+
+def configuration_copy(text: str) -> dict[Path, bytes]:
+    """Return the file that notes which `nbgrader_config.py` the kit writes."""
+    return {MADE / CONFIG: text.encode("utf-8")}
+
+
+def digest(content: bytes) -> str:
+    """Return the SHA-256 of a file."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def read_notebook(content: bytes, place: Path) -> NotebookNode:
+    """Return a notebook of the course; raise `KitError` when it is not one."""
+    try:
+        notebook: NotebookNode = nbformat.reads(content.decode("utf-8"), as_version=4)
+        nbformat.validate(notebook)
+    except Exception as error:  # a damaged file fails in any way
+        raise KitError(
+            f"{place.name} is not a notebook: {type(error).__name__}",
+            place=str(place),
+            cure="open it in JupyterLab and save it, or put an earlier version of it there",
+        ) from None
+    return notebook
+
+
+# The files of an update: written down as a whole, then put in place; a kill loses nothing.
+#
+# All new files lie in `.course/update/` before the first one is put in place. A run that was
+# stopped is finished by the next one, from there. What was in the course before is in
+# `.course/backup/`.
+
+PENDING = Path(STATE) / "update"
+BACKUP = Path(STATE) / "backup"
+_UNFINISHED = ".part"
+_MANIFEST = "update.json"
+_LARGEST_MANIFEST = 1 << 24
+
+
+@dataclass(frozen=True)
+class PendingUpdate:
+    """An update that is written down: what goes where, and which exercises' cells change.
+
+    files: for each path, relative to the course, the SHA-256 before ("" if there was no file) and
+    of the new file. backup: where the old files are.
+    """
+
+    course: Path
+    files: Mapping[str, tuple[str, str]]
+    exercises: tuple[str, ...]
+    backup: Path
+
+    def put_in_place(self) -> None:
+        """Write every file that is not in place yet.
+
+        Raise `KitError`, before anything is written, when one has been changed since.
+        """
+        left = []
+        for name, (before, after) in self.files.items():
+            there = _digest(self.course / name)
+            if there not in (before, after):
+                raise KitError(
+                    f"{name} has changed since an update of this course was stopped",
+                    place=str(self.course / name),
+                    cure=f"put the file of {self.backup / name} back, or, to drop what is left of "
+                    f"that update, remove {self.course / PENDING}; then run the command again",
+                )
+            left += [name] if there != after else []
+        for name in left:
+            target = self.course / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            content = read_small(self.course / PENDING / _stored(self.files[name][1]), LARGEST_FILE)
+            replace_file(target, content, _mode(target))
+
+    def finish(self) -> None:
+        """Remove what was written down, when everything is in place."""
+        done = self.course / f"{PENDING}{_UNFINISHED}"
+        shutil.rmtree(done, ignore_errors=True)
+        os.rename(self.course / PENDING, done)
+        shutil.rmtree(done)
+
+
+def write_down(
+    course: Path,
+    files: Mapping[Path, bytes],
+    exercises: Sequence[str],
+    save_more: Callable[[Path], None] = lambda folder: None,
+) -> PendingUpdate:
+    """Write an update down, and a backup of all that it changes; put nothing in place yet.
+
+    `save_more` gets the folder of the backup, to add to it.
+    """
+    backup = _backup(course, files, save_more)
+    part = course / f"{PENDING}{_UNFINISHED}"
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    facts = {}
+    for path, content in files.items():
+        facts[path.as_posix()] = (_digest(course / path), digest(content))
+        replace_file(part / _stored(digest(content)), content, _mode(course / path))
+    manifest = {"files": facts, "exercises": list(exercises), "backup": backup.name}
+    (part / _MANIFEST).write_text(json.dumps(manifest, indent=2), encoding="utf-8")
+    shutil.rmtree(course / PENDING, ignore_errors=True)
+    os.rename(part, course / PENDING)
+    return PendingUpdate(course, facts, tuple(exercises), backup)
+
+
+def pending_update(course: Path) -> PendingUpdate | None:
+    """Return the update that was stopped before its end; None when there is none."""
+    place = course / PENDING / _MANIFEST
+    try:
+        facts = json.loads(read_small(place, _LARGEST_MANIFEST))
+        files = {str(name): (str(old), str(new)) for name, (old, new) in facts["files"].items()}
+        backup = course / BACKUP / str(facts["backup"])
+        return PendingUpdate(course, files, tuple(map(str, facts["exercises"])), backup)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise KitError(
+            "what is left of an update of this course is damaged",
+            place=str(place),
+            cure=f"remove {course / PENDING}; then run the command again",
+        ) from None
+
+
+def _backup(course: Path, files: Mapping[Path, bytes], save_more: Callable[[Path], None]) -> Path:
+    """Copy what is there now; the folder has its name only when it is complete."""
+    stamp = datetime.now().strftime("%Y-%m-%d-%H%M%S")
+    names = (stamp, *(f"{stamp}-{count}" for count in range(2, 1000)))
+    target = next(p for name in names if not (p := course / BACKUP / name).exists())
+    part = target.with_name(f"{target.name}{_UNFINISHED}")
+    for left_by_a_killed_run in (course / BACKUP).glob(f"*{_UNFINISHED}"):
+        shutil.rmtree(left_by_a_killed_run)
+    part.mkdir(parents=True)
+    for path in files:
+        if (course / path).is_file():
+            (part / path).parent.mkdir(parents=True, exist_ok=True)
+            content = read_small(course / path, LARGEST_FILE)
+            replace_file(part / path, content, _mode(course / path))
+    save_more(part)
+    os.rename(part, target)
+    return target
+
+
+def _stored(name: str) -> str:
+    return f"{name}.new"
+
+
+def _mode(path: Path) -> int | None:
+    """Return who may read a file; there may be a password in it, and its copies are like it."""
+    return stat.S_IMODE(path.stat().st_mode) if path.is_file() else None
+
+
+def _digest(path: Path) -> str:
+    try:
+        return digest(read_small(path, LARGEST_FILE))
+    except (FileNotFoundError, NotADirectoryError):
+        return ""

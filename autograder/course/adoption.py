@@ -15,7 +15,15 @@ from shlex import quote
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
-from autograder.building.build import Examples
+from autograder.authoring.build import Examples
+from autograder.course.adjustment import (
+    LARGEST_FILE,
+    STATE,
+    configuration_copy,
+    digest,
+    read_copy,
+    write_down,
+)
 from autograder.course.beside import kit_settings
 from autograder.course.course_update import handed_out
 from autograder.course.creation import (
@@ -28,14 +36,6 @@ from autograder.course.creation import (
     recorded,
 )
 from autograder.course.exercise_update import new_exercise
-from autograder.course.kit_copy import (
-    LARGEST_FILE,
-    STATE,
-    configuration_copy,
-    digest,
-    read_copy,
-    write_down,
-)
 from autograder.course.settings import (
     course_directory,
     gradebook_address,
@@ -52,8 +52,8 @@ from autograder.grading.class_task import (
     refuse_solutions_within,
     top_names,
 )
-from autograder.model.files import read_small, replace_file
-from autograder.model.symbols import count
+from autograder.values.files import read_small, replace_file
+from autograder.values.symbols import count
 
 _JSON = "nbgrader_config.json"  # nbgrader reads it too, after the other
 _FOLDERS = ("source", "release", "submitted", "autograded", "feedback")

@@ -17,7 +17,7 @@ from traitlets.config import Config
 from autograder.course.creation import Course, kit_configuration, read_course
 from autograder.errors import KitError
 from autograder.grading.class_task import FACTS
-from autograder.model.files import follow
+from autograder.values.files import follow
 
 _GLOB = frozenset("*?[")
 

@@ -1,26 +1,43 @@
-"""Next term's course: what an instructor has made of this one, and nobody who was in it."""
+"""What is kept of a course: next term's copy without its people, an archive of the term."""
 
 from __future__ import annotations
 
 import ast
+import csv
 import json
 import os
 import re
 import shutil
+import tempfile
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from html import escape
+from io import StringIO
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 import tomli_w
 
-from autograder.course.adjustment import OWN
+from autograder import __version__
+from autograder.course.adjustment import LARGEST_FILE, MADE, OWN, STATE
 from autograder.course.creation import NOT_COPIED, Course
-from autograder.course.kit_copy import LARGEST_FILE, MADE, STATE
-from autograder.course.settings import gradebook_address, within
+from autograder.course.gradebook_entries import not_marks
+from autograder.course.settings import gradebook_address, read_settings, whole_gradebook, within
 from autograder.errors import KitError
 from autograder.grading.class_task import CONFIG, FACTS
-from autograder.model.files import following, read_small, write_whole
+from autograder.reports.feedback import page_name
+from autograder.reports.gradebook_entry import HELD
+from autograder.reports.grades_csv import LONGEST_REASON, cell
+from autograder.reports.roll import shown_names
+from autograder.submission.cells import notebook_cells, source
+from autograder.submission.file_text import Unreadable
+from autograder.values.files import file_stem, following, found_in, opened, read_small, write_whole
+from autograder.values.sanitize import clean, clean_line
+from autograder.values.symbols import number
 
 # Only what is listed goes along: whatever else lies in a course may be about its students.
 _FOLDERS = ("source", OWN, str(MADE))
@@ -134,3 +151,371 @@ def _facts(course: Course, target: Path) -> str:
     way = Path(os.path.relpath(course.solutions, target.resolve())).as_posix()
     line = tomli_w.dumps({"solutions": way}).strip()
     return re.sub(r"(?m)^solutions[ \t]*=.*$", lambda _: line, text, count=1)
+
+
+# A term to be kept: marks, pages and hand-ins as files that any browser opens.
+#
+# Names and contents are the students'. So a name becomes a plain file name, text is escaped, what
+# a browser might run gets an ending that it only shows, and pages of nbgrader's may run no
+# script.
+
+_MOST_FILES, _LARGEST, _LONGEST_TEXT = 1_000, 1 << 26, 1 << 20  # of a hand-in; bytes; characters
+_LONGEST_NAME = 200
+_LARGEST_PARSED, _MOST_LEFT = 1 << 23, 200  # bytes; lines about what is not in the archive
+# Shown or downloaded by a browser, and never run; anything else is kept as NAME.txt.
+_SHOWN = (".ipynb", ".py", ".txt", ".csv", ".json", ".md", ".png", ".jpg", ".jpeg", ".pdf")
+_TEXTS = (".ipynb", ".py", ".txt", ".csv", ".json", ".md")
+_POLICY = (
+    '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src '
+    "'unsafe-inline'; img-src data:; font-src data:; base-uri 'none'; form-action 'none'\">"
+)
+_HEAD = f"""<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8">{_POLICY}
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<style>
+body {{ font: 1rem/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 70rem; padding: 1rem; }}
+table {{ border-collapse: collapse; }} .wide {{ overflow-x: auto; }}
+th, td {{ border-bottom: 1px solid #8886; padding: .3rem .6rem; text-align: left; }}
+td.n, th.n {{ text-align: right; white-space: nowrap; }}
+pre {{ background: #8881; padding: .6rem; white-space: pre-wrap; overflow-wrap: anywhere; }}
+</style>
+"""
+
+
+@dataclass(frozen=True)
+class KeptTerm:
+    """What was kept: how much, what is not in it, and the file to open."""
+
+    students: int
+    assignments: int
+    left: tuple[str, ...]
+    opened: str
+
+
+@dataclass(frozen=True)
+class _Mark:
+    """What the gradebook has about a student's work; `points` is None where nobody has graded.
+
+    Where that is no mark, there are no points, and `why` says why not.
+    """
+
+    points: float | None
+    most: float
+    penalty: float | None
+    waiting: bool
+    handed_in: str
+    cells: tuple[tuple[str, float | None, float | None, float | None, float, str], ...]
+    why: str = ""
+
+    @property
+    def held(self) -> bool:
+        """Whether it is held back: then nothing of it goes into an archive."""
+        return self.why.startswith(HELD)
+
+
+def archive_course(course: Course, target: Path) -> KeptTerm:
+    """Keep the course in the new folder, or the new .zip, `target`.
+
+    Raise `KitError` when there is something at `target`, it lies in the course, or it cannot be
+    written.
+    """
+    if target.exists() or target.resolve().is_relative_to(course.directory):
+        raise KitError(
+            "an archive needs a new place outside the course",
+            place=str(target),
+            cure="name a folder or a .zip that is not there yet",
+        )
+    try:
+        target.absolute().parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".part-", dir=target.absolute().parent) as name:
+            folder = Path(name) / target.stem
+            folder.mkdir()
+            term = _Term(course, folder)
+            term.write()
+            if target.suffix == ".zip":
+                made = shutil.make_archive(f"{name}/made", "zip", name, target.stem)
+                os.replace(made, target)
+            else:
+                os.replace(folder, target)
+    except OSError as error:
+        raise KitError(
+            f"the archive cannot be written: {error.strerror}",
+            place=error.filename or str(target),
+            cure="name a folder that you may write to, on a disk with free space",
+        ) from error
+    inside = f"{target.stem}/" if target.suffix == ".zip" else ""
+    return KeptTerm(
+        len(term.names), len(term.assignments), tuple(term.left), f"{target}: {inside}index.html"
+    )
+
+
+class _Term:
+    """A course on its way into the folder of an archive."""
+
+    def __init__(self, course: Course, folder: Path) -> None:
+        self.course, self.folder, self.left = course, folder, list[str]()
+        settings = read_settings(course)
+        with whole_gradebook(course, settings, course.exercises[0]) as gradebook:
+            none = not_marks(course, gradebook)
+            self.marks = {
+                each.name: {
+                    row.student_id: _mark(row, none.get((each.name, row.student_id), ""))
+                    for row in each.submissions
+                }
+                for each in gradebook.assignments
+            }
+            people = {each.id: _full_name(each) for each in gradebook.students}
+        self.handed_in = self._handed_in()
+        self.assignments = sorted({*self.marks, *self.handed_in})
+        students = {student for found in self.handed_in.values() for student in found} | {*people}
+        shown = shown_names(students)
+        self.names = {
+            student: f"{shown[student]} {people.get(student, '')}".strip()
+            for student in sorted(students)
+        }
+
+    def write(self) -> None:
+        """Write everything."""
+        pages = {name: self._assignment(name) for name in self.assignments}
+        self._text("marks.csv", _csv(self._mark_rows()))
+        self._text("cells.csv", _csv(self._cell_rows()))
+        self._text("index.html", self._index(pages))
+
+    def _handed_in(self) -> dict[str, tuple[str, ...]]:
+        """Return who handed in what, by assignment; links are not followed."""
+        folders = self.course.hand_ins
+        names = {
+            inner.name
+            for student in (os.scandir(folders) if folders.is_dir() else ())
+            if student.is_dir(follow_symlinks=False)
+            for inner in os.scandir(student.path)
+            if inner.is_dir(follow_symlinks=False) and not inner.name.startswith(".")
+        }
+        return {name: self.course.students(name) for name in sorted(names)}
+
+    def _assignment(self, name: str) -> dict[str, tuple[str, str]]:
+        """Write the pages and hand-ins of an assignment; return the links by student."""
+        place = self.folder / file_stem(name)
+        results = self.course.graded(name) / "feedback"
+        ours = name in self.course.exercises and results.is_dir()
+        if ours:
+            shutil.copytree(results, place / "pages", symlinks=True, ignore=self._held_pages(name))
+        links = {}
+        for student in {*self.handed_in.get(name, ()), *self.marks.get(name, ())}:
+            page = place / "pages" / f"{file_stem(student)}.html"
+            if ours:
+                page = found_in(place / "pages", page_name(student))
+            else:
+                self._page_of_nbgrader(name, student, page)
+            work = self._hand_in(name, student, place / "hand-ins" / file_stem(student))
+            links[student] = (self._link(page) if page.is_file() else "", work)
+        return links
+
+    def _held_pages(self, name: str) -> Callable[[str, list[str]], set[str]]:
+        """Return which files among the pages of an exercise show a mark that is held back."""
+        held = [student for student, mark in self.marks.get(name, {}).items() if mark.held]
+        if not held:
+            return lambda folder, files: set()
+        cure = f"give it out (`attn course hold STUDENT {name} --release`), and archive again"
+        self.left.append(f"{name}: the page of the class, since a mark is held back: {cure}")
+        self.left += [f"{name}: the page of {student}, whose mark it is" for student in held]
+        theirs = {Path(page_name(student)).stem for student in held}
+
+        def shown(folder: str, files: list[str]) -> set[str]:
+            stems = {file: file.partition(".")[0].partition("~")[0] for file in files}
+            return {file for file in files if Path(file).stem in theirs or stems[file] == "index"}
+
+        return shown
+
+    def _page_of_nbgrader(self, name: str, student: str, page: Path) -> None:
+        """Keep the pages of other assignments, in which students' HTML stands as they wrote it."""
+        folder = self.course.feedback(name, student)
+        for count, file in enumerate(sorted(folder.glob("*.html")) if folder.is_dir() else ()):
+            content = self._content(file, self.course.directory)
+            if content is not None:
+                target = page.with_name(f"{page.stem}~{count}.html") if count else page
+                target.parent.mkdir(parents=True, exist_ok=True)
+                # A policy that comes first holds for all that follows.
+                target.write_bytes(f"<!DOCTYPE html>{_POLICY}".encode() + content)
+
+    def _hand_in(self, name: str, student: str, target: Path) -> str:
+        """Keep what was handed in, and one page that shows its text; return the link to it."""
+        folder = self.course.submitted(name, student)
+        files = list(_files(folder))
+        if not files:
+            return ""
+        target.mkdir(parents=True)
+        parts = []
+        for count, file in enumerate(files[:_MOST_FILES], start=1):
+            shown = clean_line(file.relative_to(folder).as_posix(), _LONGEST_NAME)
+            content = self._content(file, self.course.hand_ins)
+            if content is None:
+                parts.append(f"<h2>{escape(shown)}</h2><p>This file is not in the archive.</p>")
+                continue
+            ending = file.suffix.lower() if file.suffix.lower() in _SHOWN else ".txt"
+            kept = f"{count:03}-{file_stem(file.stem)}{ending}"
+            (target / kept).write_bytes(content)
+            text = "".join(_shown_text(content, ending)) if ending in _TEXTS else ""
+            parts.append(
+                f'<h2>{escape(shown)}</h2><p><a href="{quote(kept)}">The file</a></p>{text}'
+            )
+        if len(files) > _MOST_FILES:
+            self.left.append(f"{name}, {student}: files after the first {_MOST_FILES}")
+        title = f"{name}: {self.names[student]}"
+        page = _page(title, [f"<h1>{escape(title)}</h1>", *parts])
+        self._text(str((target / "index.html").relative_to(self.folder)), page)
+        return self._link(target / "index.html")
+
+    def _content(self, file: Path, root: Path) -> bytes | None:
+        with suppress(OSError), opened(file, root) as found:
+            content = found.content(_LARGEST + 1)
+            if len(content) <= _LARGEST:
+                return content
+        self.left.append(f"{file.relative_to(root)}: it is too large, a link, or cannot be read")
+        return None
+
+    def _mark_rows(self) -> Iterator[Sequence[object]]:
+        yield (
+            *("student", "name", "assignment", "points", "max_points", "off_for_late"),
+            *("handed_in", "reason"),
+        )
+        for name, student, mark in self._every():
+            points, off = ("" if each is None else each for each in (mark.points, mark.penalty))
+            more = points, mark.most, off, mark.handed_in, cell(mark.why, LONGEST_REASON)
+            yield cell(student), cell(self.names[student]), cell(name), *more
+
+    def _cell_rows(self) -> Iterator[Sequence[object]]:
+        yield (
+            *("student", "assignment", "cell", "automatic", "by_hand", "extra_credit"),
+            *("max_points", "comment"),
+        )
+        for name, student, mark in self._every():
+            for title, *points, said in () if mark.held else mark.cells:
+                shown = ("" if each is None else each for each in points)
+                yield cell(student), cell(name), cell(title), *shown, cell(str(said), 5_000)
+
+    def _every(self) -> Iterator[tuple[str, str, _Mark]]:
+        for name in self.assignments:
+            for student, mark in sorted(self.marks.get(name, {}).items()):
+                yield name, student, mark
+
+    def _index(self, pages: dict[str, dict[str, tuple[str, str]]]) -> str:
+        heads = "".join(f"<th class=n>{escape(_line(name))}</th>" for name in self.assignments)
+        rows = []
+        for student, shown in self.names.items():
+            found = (self._entry(name, student, pages[name]) for name in self.assignments)
+            rows.append(f"<tr><th>{escape(_line(shown))}</th>{''.join(found)}</tr>")
+        title = _line(self.course.directory.name)
+        links = [
+            f'<li>{escape(_line(name))}: <a href="{quote(file_stem(name))}/pages/index.html">the '
+            "class</a></li>"
+            for name in self.assignments
+            if (self.folder / file_stem(name) / "pages" / "index.html").is_file()
+        ]
+        today = f"{datetime.now(UTC):%Y-%m-%d}"
+        more = [f"and {len(self.left) - _MOST_LEFT} more"] if len(self.left) > _MOST_LEFT else []
+        self.left = [*self.left[:_MOST_LEFT], *more]
+        said = "".join(f"<li>{escape(_line(each))}</li>" for each in self.left)
+        return _page(
+            title,
+            [
+                f"<h1>{escape(title)}</h1>",
+                f"<p>Kept on {today} with attention-kit {__version__}. Points are those of the "
+                "gradebook, after what is off for being late; a star means that somebody still had "
+                'to give points. All numbers: <a href="marks.csv">marks.csv</a>, and for each '
+                'question <a href="cells.csv">cells.csv</a>. A page is as it was last made: where '
+                "it has other points, those here are newer.</p>",
+                f"<ul>{''.join(links)}</ul>" if links else "",
+                f"<div class=wide><table><thead><tr><th>student</th>{heads}</tr></thead><tbody>",
+                *rows,
+                "</tbody></table></div>",
+                f"<h2>Not in this archive</h2><ul>{said}</ul>" if said else "",
+            ],
+        )
+
+    def _entry(self, name: str, student: str, links: dict[str, tuple[str, str]]) -> str:
+        mark, (page, work) = self.marks.get(name, {}).get(student), links.get(student, ("", ""))
+        words = []
+        if mark:
+            star = "*" if mark.waiting else ""
+            nothing = mark.why.partition(":")[0].partition(";")[0] or "not graded"
+            points = "" if mark.points is None else f"{number(mark.points)}{star}"
+            words.append(f"{points} of {number(mark.most)}" if points else nothing)
+        words += [f'<a href="{page}">page</a>'] if page else []
+        words += [f'<a href="{work}">work</a>'] if work else []
+        return f"<td class=n>{', '.join(words)}</td>"
+
+    def _link(self, path: Path) -> str:
+        return quote(path.relative_to(self.folder).as_posix())
+
+    def _text(self, name: str, text: str) -> None:
+        (self.folder / name).write_text(text, encoding="utf-8", errors="backslashreplace")
+
+
+def _mark(row: Any, why: str) -> _Mark:
+    """Return what a row has; `why` says why that is no mark, if it is none."""
+    cells = []
+    for book in row.notebooks:
+        said = {each.cell_id: each.comment or "" for each in book.comments}
+        for grade in book.grades:
+            points = grade.auto_score, grade.manual_score, grade.extra_credit
+            about = said.get(grade.cell_id, "")
+            cells.append((grade.cell.name, *points, grade.cell.max_score, about))
+    graded = not why and any(
+        auto is not None or by_hand is not None for _, auto, by_hand, *_ in cells
+    )
+    penalty = float(row.late_submission_penalty or 0.0)
+    return _Mark(
+        max(0.0, float(row.score) - penalty) if graded else None,
+        float(row.max_score),
+        penalty if graded else None,
+        bool(row.needs_manual_grade),
+        f"{row.timestamp:%Y-%m-%d %H:%M:%S} UTC" if row.timestamp else "",
+        tuple(sorted(cells)),
+        why,
+    )
+
+
+def _full_name(student: Any) -> str:
+    parts = (student.first_name, student.last_name)
+    name = _line(" ".join(part for part in parts if part))
+    return f"({name})" if name else ""
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Yield the files of a hand-in in order; no link is followed, and hidden ones are left out."""
+    for at, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name[0] != ".")
+        yield from (Path(at, name) for name in sorted(names) if name[0] != ".")
+
+
+def _shown_text(content: bytes, ending: str) -> Iterator[str]:
+    text = content.decode("utf-8", "replace")
+    parts: Iterable[str] = (text,)
+    if ending == ".ipynb" and len(content) <= _LARGEST_PARSED:
+        with suppress(Unreadable):
+            parts = (source(each) for each in notebook_cells(text, "it"))
+    left = _LONGEST_TEXT
+    for part in parts:
+        shown = clean(part[:left], left) if left > 0 else ""
+        left -= len(part)
+        if shown.strip():
+            yield f"<pre>{escape(shown)}</pre>"
+    if left < 0:
+        yield "<p>The rest is in the file.</p>"
+
+
+def _page(title: str, parts: Iterable[str]) -> str:
+    body = "\n".join(part for part in parts if part)
+    return f"{_HEAD}<title>{escape(_line(title))}</title></head>\n<body>\n{body}\n</body></html>\n"
+
+
+def _line(text: str) -> str:
+    return clean_line(text, _LONGEST_NAME)
+
+
+def _csv(rows: Iterable[Sequence[object]]) -> str:
+    text = StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()

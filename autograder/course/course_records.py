@@ -12,24 +12,23 @@ from functools import partial
 from pathlib import Path
 
 from autograder.course.creation import Course, notebook_name
-from autograder.course.decisions import Decisions, decisions_now
 from autograder.course.gradebook import write_gradebook
 from autograder.course.gradebook_entries import read_gradebook
 from autograder.course.graded_attempts import noted_attempts
-from autograder.course.hand_ins import own_folders
 from autograder.course.intake import SECRET, TIMESTAMP, handed_in_at, own_secret
 from autograder.course.settings import open_gradebook, read_settings
-from autograder.course.stale_release import refuse_stale_release
+from autograder.course.students import Decisions, decisions_now, own_folders
+from autograder.course.verdict_cells import refuse_stale_release
 from autograder.errors import KitError
 from autograder.grading.class_task import read_groups
 from autograder.grading.classroom import HANDLING, JudgedClass
 from autograder.grading.grader_pool import GraderPool, Loss
 from autograder.grading.output_folder import input_secret
 from autograder.grading.watched_process import one_by_one
-from autograder.model.exercise import Exercise
-from autograder.model.files import found_in, read_small, replace_file
 from autograder.reports.feedback import page_name
 from autograder.reports.gradebook_entry import ClassGradebook
+from autograder.values.exercise import Exercise
+from autograder.values.files import found_in, read_small, replace_file
 
 # Our page where nbgrader looks for its own: `nbgrader release_feedback` hands it out then.
 #

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.course.creation import Course, read_course
-from autograder.course.hand_ins import CourseHandIns
+from autograder.course.students import CourseHandIns
 from autograder.errors import KitError
 from autograder.grading.class_task import ClassTask
 

@@ -25,8 +25,17 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import DBAPIError
 from traitlets.config import Config
 
-from autograder.building.build import Examples
+from autograder.authoring.build import Examples
 from autograder.course.adjusted_exercise import remove_others
+from autograder.course.adjustment import (
+    LARGEST_FILE,
+    PendingUpdate,
+    configuration_copy,
+    digest,
+    read_configuration,
+    read_notebook,
+    write_down,
+)
 from autograder.course.creation import (
     BESIDE,
     BESIDE_OTHERS,
@@ -36,20 +45,11 @@ from autograder.course.creation import (
     notebook_name,
 )
 from autograder.course.exercise_update import ExerciseUpdate, exercise_update, new_exercise
-from autograder.course.gradebook_cells import (
+from autograder.course.gradebook import (
     entered_cells,
     fit_cells,
     notebook_cells,
     removed_grades,
-)
-from autograder.course.kit_copy import (
-    LARGEST_FILE,
-    PendingUpdate,
-    configuration_copy,
-    digest,
-    read_configuration,
-    read_notebook,
-    write_down,
 )
 from autograder.course.preprocessors import KeepStubs
 from autograder.course.settings import (
@@ -61,7 +61,7 @@ from autograder.course.settings import (
 )
 from autograder.errors import KitError
 from autograder.grading.class_task import CONFIG, FACTS
-from autograder.model.files import read_small, write_whole
+from autograder.values.files import read_small, write_whole
 
 # The list of exercises in `attn.toml`, to which some are added; every other line stays.
 

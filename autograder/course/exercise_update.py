@@ -14,11 +14,10 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from autograder.building.build import Examples, stale
-from autograder.building.student_notebook import BELOW
+from autograder.authoring.build import Examples, stale
+from autograder.authoring.lesson import BELOW
 from autograder.course.adjusted_exercise import adjusted_assignments
-from autograder.course.creation import Course, made_files, notebook_name
-from autograder.course.kit_copy import (
+from autograder.course.adjustment import (
     LARGEST_FILE,
     KitCopy,
     copy_files,
@@ -26,17 +25,18 @@ from autograder.course.kit_copy import (
     read_copy,
     read_notebook,
 )
+from autograder.course.creation import Course, made_files, notebook_name
 from autograder.course.verdict_cells import check_cells
 from autograder.errors import KitError
-from autograder.model.exercise import (
+from autograder.values.exercise import (
     CHECK_PREFIX,
     EXAMPLES,
     MANIFEST,
     MISTAKE_COSTS,
     find_exercise,
 )
-from autograder.model.files import read_small
-from autograder.model.symbols import number as shown
+from autograder.values.files import read_small
+from autograder.values.symbols import number as shown
 
 # Which cells of a notebook belong together: the kit's of then, the kit's of now, the course's.
 #

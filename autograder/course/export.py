@@ -23,9 +23,9 @@ from autograder.course.creation import read_course
 from autograder.course.gradebook_entries import not_marks
 from autograder.errors import KitError
 from autograder.grading.class_task import FACTS
-from autograder.model.sanitize import clean_line
 from autograder.reports.grades_csv import cell
 from autograder.reports.roll import shown_names
+from autograder.values.sanitize import clean_line
 
 WORDS = ("last_name", "first_name", "email")
 

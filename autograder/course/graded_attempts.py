@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from autograder.errors import KitError
-from autograder.model.exercise import Exercise, Step
-from autograder.model.files import read_small, write_whole
-from autograder.model.marking import MarkingRules, quarters_of, share_of_checks
-from autograder.model.value_file import indented_json
-from autograder.model.verdict import Outcome, Verdict
+from autograder.values.exercise import Exercise, Step
+from autograder.values.files import read_small, write_whole
+from autograder.values.symbols import MarkingRules, quarters_of, share_of_checks
+from autograder.values.value_file import indented_json
+from autograder.values.verdict import Outcome, Verdict
 
 FILE = "attempts.json"
 MOST_BYTES = 1 << 28  # 10,000 students with 50 attempts take a tenth of that

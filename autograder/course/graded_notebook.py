@@ -42,10 +42,10 @@ from autograder.errors import KitError
 from autograder.grading.classroom import HANDLING
 from autograder.grading.grader_pool import GraderPool, Loss
 from autograder.grading.watched_process import WorkProgress
-from autograder.model.exercise import Exercise
-from autograder.model.value_file import LazySequence, to_send
-from autograder.model.verdict import Verdict
 from autograder.submission.reading import Submission
+from autograder.values.exercise import Exercise
+from autograder.values.value_file import LazySequence, to_send
+from autograder.values.verdict import Verdict
 
 NO_RESPONSE = "No response."  # nbgrader's words for a solution cell that was not changed
 NOT_THERE = "This question is not in the release that was handed in."

@@ -25,10 +25,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from autograder.course.creation import Course, notebook_name, script_name
 from autograder.course.nbgrader_functions import compute_checksum, is_task, parse_utc
-from autograder.course.shown_work import shown_attachments, shown_outputs
+from autograder.course.page import shown_attachments, shown_outputs
 from autograder.errors import KitError
-from autograder.model.files import opened, replace_file
-from autograder.model.sanitize import file_name
 from autograder.submission.cells import (
     MOST_CELLS,
     Asked,
@@ -43,6 +41,8 @@ from autograder.submission.cells import (
 )
 from autograder.submission.file_text import digest_of, is_notebook, read_text
 from autograder.submission.reading import Submission
+from autograder.values.files import opened, replace_file
+from autograder.values.sanitize import file_name
 
 # A notebook as the text of its file: in one line, character for character as `json.dumps` has it.
 #

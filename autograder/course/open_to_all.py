@@ -14,8 +14,8 @@ from autograder.course.adjusted_exercise import ADJUSTED
 from autograder.course.adjustment import OWN
 from autograder.course.creation import GRADEBOOK, Course
 from autograder.grading.output_folder import SECRET
-from autograder.model.sanitize import terminal_line
 from autograder.reports.course_page import COURSE_PAGE
+from autograder.values.sanitize import terminal_line
 
 _LONGEST = 300
 _MOST_FILES = 2_000  # that are looked at, of one place

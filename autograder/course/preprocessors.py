@@ -20,7 +20,6 @@ from traitlets.utils.importstring import import_item
 from autograder.course.creation import read_course
 from autograder.course.graded_attempts import noted_attempts
 from autograder.course.graded_notebook import NOT_THERE
-from autograder.course.hand_ins import counting_folder
 from autograder.course.intake import (
     CHANGED,
     LAID_OUT,
@@ -32,9 +31,10 @@ from autograder.course.intake import (
     timestamp,
 )
 from autograder.course.late_penalty import SECONDS_BEFORE
+from autograder.course.students import counting_folder
 from autograder.course.verdict_cells import has_no_mark, with_verdict
-from autograder.model.protection import Protection
 from autograder.submission.cells import ASKED
+from autograder.values.symbols import Protection
 
 Result = tuple[NotebookNode, ResourcesDict]
 NO_MARK = "no_mark"  # in nbgrader's resources: nothing that counts was judged

@@ -25,8 +25,8 @@ from traitlets.config.loader import ConfigFileNotFound, PyFileConfigLoader
 from autograder.course.creation import GRADEBOOK, Course
 from autograder.errors import KitError
 from autograder.grading.class_task import CONFIG
-from autograder.model.files import read_small, share
-from autograder.model.sanitize import terminal_line
+from autograder.values.files import read_small, share
+from autograder.values.sanitize import terminal_line
 
 # Finds a course's gradebook without running the course's configuration.
 #

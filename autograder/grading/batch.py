@@ -23,24 +23,19 @@ from autograder.checks.reference import Reference, read_reference
 from autograder.checks.substitution import reference_answer
 from autograder.errors import KitError
 from autograder.grading.digest import (
+    JudgedStep,
     common_seed,
     exercise_hash,
+    infrastructure,
     input_seed,
     judged_by,
+    needs_newer_python,
     shared_seed,
+    without_judging,
     worker_seed,
 )
 from autograder.grading.journal import Journal, JournalFault, judging_key, kept
-from autograder.grading.unjudged import (
-    JudgedStep,
-    infrastructure,
-    needs_newer_python,
-    without_judging,
-)
 from autograder.grading.watched_process import WorkProgress
-from autograder.model.exercise import Exercise, Limits, given_text, read_exercise
-from autograder.model.request import ExceptionReport
-from autograder.model.verdict import StepVerdict, Verdict
 from autograder.sandbox.zygote import Zygote
 from autograder.sandbox.zygote_process import is_memory_error
 from autograder.submission.cells import DefinitionNode, parsed
@@ -48,6 +43,9 @@ from autograder.submission.reading import Submission
 from autograder.submission.salvage import Loaded
 from autograder.submission.slip import explained_step, step_by_parameter_name
 from autograder.submission.slips import slips_in
+from autograder.values.exercise import Exercise, Limits, given_text, read_exercise
+from autograder.values.request import ExceptionReport
+from autograder.values.verdict import StepVerdict, Verdict
 
 # Remarks on what a submission calls: worth a word, never worth a point.
 #

@@ -25,17 +25,16 @@ from autograder.grading.classroom import (
     judge_class,
     read_class,
 )
-from autograder.grading.digest import exercise_hash
+from autograder.grading.digest import exercise_hash, not_yet_judged
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.journal import JOURNAL, Journal, JournalFault, judging_key
 from autograder.grading.output_folder import claim_output, input_secret
 from autograder.grading.sandbox_start import sandbox_start
-from autograder.grading.unjudged import not_yet_judged
 from autograder.grading.watched_process import Bounds
-from autograder.model.value_file import LazySequence, ValueFile
-from autograder.model.verdict import Verdict
 from autograder.sandbox.measurement import demand_linux
 from autograder.submission.reading import Submission
+from autograder.values.value_file import LazySequence, ValueFile
+from autograder.values.verdict import Verdict
 
 # The bar that is shown while a class is graded: how many, how fast, how long, with what result.
 

@@ -14,13 +14,12 @@ from datetime import datetime
 from pathlib import Path
 
 from autograder.errors import KitError
-from autograder.model.exercise import MANIFEST, Exercise, find_exercise
-from autograder.model.files import read_small
-from autograder.model.import_path import OURS
-from autograder.model.marking import DEFAULT_RULES, MarkingRules
-from autograder.model.sanitize import clean_line, terminal_line
-from autograder.submission.file_text import bare, is_submission
-from autograder.submission.student_name import student_of
+from autograder.submission.file_text import bare, is_submission, student_of
+from autograder.values.exercise import MANIFEST, Exercise, find_exercise
+from autograder.values.files import read_small
+from autograder.values.sanitize import clean_line, terminal_line
+from autograder.values.symbols import DEFAULT_RULES, MarkingRules
+from autograder.values.this_machine import OURS
 
 # Who handed in what: which files and folders below a path are whose. Nothing is read here.
 #

@@ -14,17 +14,15 @@ from pathlib import Path
 from typing import Protocol
 
 from autograder.grading.class_task import HandIn
-from autograder.grading.digest import input_seed
+from autograder.grading.digest import JudgedStep, infrastructure, input_seed, unfinished
 from autograder.grading.grader_pool import Cause, GraderPool, Loss
 from autograder.grading.journal import Journal, judging_key, kept
-from autograder.grading.unjudged import JudgedStep, infrastructure, unfinished
 from autograder.grading.watched_process import Bounds, WorkProgress, one_by_one
-from autograder.model.exercise import Exercise
-from autograder.model.marking import MarkingRules
-from autograder.model.symbols import our_fault
-from autograder.model.value_file import LazySequence, StoredSequence, ValueFile
-from autograder.model.verdict import Finding, Outcome, Verdict, VerdictOutlines
 from autograder.submission.reading import Submission, read_one_of, unreadable
+from autograder.values.exercise import Exercise
+from autograder.values.symbols import MarkingRules, our_fault
+from autograder.values.value_file import LazySequence, StoredSequence, ValueFile
+from autograder.values.verdict import Finding, Outcome, Verdict, VerdictOutlines
 
 # Read a whole class, in watched grader processes: what cannot be read costs only its owner.
 

@@ -27,8 +27,8 @@ from autograder.grading.watched_process import (
     Work,
     usable_cores,
 )
-from autograder.model.value_file import to_send
 from autograder.sandbox.measurement import demand_preconditions
+from autograder.values.value_file import to_send
 
 # Items that wait for a process: each process gets those that lie together.
 #

@@ -25,11 +25,11 @@ from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 from autograder.errors import KitError
-from autograder.grading.unjudged import infrastructure
-from autograder.model.exercise import Exercise, Step
-from autograder.model.files import share
-from autograder.model.verdict import NOT_JUDGED, Outcome, StepVerdict, Verdict
+from autograder.grading.digest import infrastructure
 from autograder.submission.reading import Submission, hash_of
+from autograder.values.exercise import Exercise, Step
+from autograder.values.files import share
+from autograder.values.verdict import NOT_JUDGED, Outcome, StepVerdict, Verdict
 
 SECONDS_TO_WAIT = 5.0  # for another process that writes to the same journal
 TRIES, PAUSE = 3, 0.2  # seconds between two tries to write

@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from autograder.errors import KitError
-from autograder.model.files import following, read_small, write_whole
-from autograder.model.sanitize import terminal_line
+from autograder.values.files import following, read_small, write_whole
+from autograder.values.sanitize import terminal_line
 
 OWNER, SECRET, GRADES = "class.json", "input.secret", "grades.csv"
 SECRET_BYTES = 32

@@ -11,7 +11,7 @@ from pathlib import Path
 from autograder.grading.class_task import ClassTask, GradingOptions
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.watched_process import WorkProgress
-from autograder.model.exercise import Exercise, read_exercise
+from autograder.values.exercise import Exercise, read_exercise
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,9 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from autograder.errors import KitError
-from autograder.model.import_path import safe_for_a_new_process
-from autograder.model.machine_fault import fault_of
-from autograder.model.parent_process import end_with_parent
-from autograder.protocol.clock import processor_seconds
 from autograder.sandbox.access import remove_canaries
+from autograder.values.this_machine import end_with_parent, fault_of, safe_for_a_new_process
+from autograder.worker.arrays import processor_seconds
 
 # The processor cores that grader processes share, or have for themselves.
 #

@@ -10,8 +10,8 @@ from itertools import permutations, product
 import numpy as np
 
 from autograder.judging.hypotheses import Difference, Guess, Hypothesis, shares_of
-from autograder.model.verdict import Claim
-from autograder.protocol.wire import Linear, Value, arrays_in
+from autograder.values.verdict import Claim
+from autograder.worker.wire import Linear, Value, arrays_in
 
 # An argument as it came, or added to what is expected, as in a residual connection.
 

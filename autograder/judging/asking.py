@@ -18,11 +18,11 @@ from autograder.judging.examples import AnswerForm, Example
 from autograder.judging.expectation import Agrees, Expectation, Refused, judge
 from autograder.judging.layers import LinearLayers, with_shared_layers
 from autograder.judging.other_questions import random_words
-from autograder.model.exercise import Step
-from autograder.model.request import Failed, Reply, Request, Respondent, Returned
-from autograder.model.verdict import CheckVerdict, Finding, Measure, Outcome, StepVerdict
-from autograder.protocol.arrays import seed
-from autograder.protocol.wire import arrays_in
+from autograder.values.exercise import Step
+from autograder.values.request import Failed, Reply, Request, Respondent, Returned
+from autograder.values.verdict import CheckVerdict, Finding, Measure, Outcome, StepVerdict
+from autograder.worker.arrays import seed
+from autograder.worker.wire import arrays_in
 
 # Which line of the code makes the first NaN, seen by running it once more.
 

@@ -56,9 +56,9 @@ from autograder.judging.hypotheses import (
     shares_of,
 )
 from autograder.judging.value_words import place_words, range_words
-from autograder.model.request import Request
-from autograder.model.verdict import Claim
-from autograder.protocol.wire import Value, arrays_in
+from autograder.values.request import Request
+from autograder.values.verdict import Claim
+from autograder.worker.wire import Value, arrays_in
 
 MOST_NUMBERS = 1 << 16  # of an array that is described
 

@@ -22,9 +22,9 @@ from autograder.judging.value_words import (
     type_words,
     with_article,
 )
-from autograder.model.request import Request
-from autograder.model.verdict import Finding, Outcome
-from autograder.protocol.wire import Opaque, Value, arrays_in
+from autograder.values.request import Request
+from autograder.values.verdict import Finding, Outcome
+from autograder.worker.wire import Opaque, Value, arrays_in
 
 # Which precision was asked for, which one came back, and how near is near enough.
 #

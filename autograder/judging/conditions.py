@@ -17,10 +17,10 @@ from autograder.judging.diagnosis import told_by_cause
 from autograder.judging.expectation import Agrees, Expectation
 from autograder.judging.explanation import FROM_BASE
 from autograder.judging.value_words import axis_words
-from autograder.model.request import Request
-from autograder.model.verdict import Finding, Outcome
-from autograder.protocol.call import EarlierCall
-from autograder.protocol.wire import Value, arrays_in
+from autograder.values.request import Request
+from autograder.values.verdict import Finding, Outcome
+from autograder.worker.call import EarlierCall
+from autograder.worker.wire import Value, arrays_in
 
 # A question with every entry twice along an axis: does its size make an answer wrong?
 

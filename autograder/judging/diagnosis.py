@@ -21,10 +21,10 @@ from autograder.judging.claims import claims_about
 from autograder.judging.compare import ResultSpec, agree, arrays_of, coarse, compare, compare_form
 from autograder.judging.explanation import is_cryptic, meaning
 from autograder.judging.hypotheses import near, numbers
-from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned
-from autograder.model.symbols import EXIT, LOOP, PRINT, mark, our_fault
-from autograder.model.verdict import Claim, Evidence, Finding, Measure, Outcome
-from autograder.protocol.wire import MESSAGE, Value
+from autograder.values.request import ExceptionReport, Failed, Reply, Request, Returned
+from autograder.values.symbols import EXIT, LOOP, PRINT, mark, our_fault
+from autograder.values.verdict import Claim, Evidence, Finding, Measure, Outcome
+from autograder.worker.wire import MESSAGE, Value
 
 # Which size a number follows from, at all sizes that were seen.
 

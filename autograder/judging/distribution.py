@@ -21,9 +21,9 @@ from autograder.judging.compare import (
     few_decimals_words,
 )
 from autograder.judging.diagnosis import Candidate, diagnose, named
-from autograder.model.request import Failed, Reply, Request, Returned
-from autograder.model.verdict import Evidence, Finding, Outcome
-from autograder.protocol.wire import SEEDS, Value
+from autograder.values.request import Failed, Reply, Request, Returned
+from autograder.values.verdict import Evidence, Finding, Outcome
+from autograder.worker.wire import SEEDS, Value
 
 # What leads on from a draw whose spread, mean or shape is wrong: a fact about its numbers.
 

@@ -34,11 +34,11 @@ from autograder.judging.expectation import (
 )
 from autograder.judging.layers import LinearLayers, judge_layers
 from autograder.judging.tokens import Tokens
-from autograder.model.exercise import EARLIER_EXAMPLES, EXAMPLES
-from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned
-from autograder.model.verdict import Finding, Outcome
-from autograder.protocol.call import EarlierCall, LayerCall
-from autograder.protocol.wire import Linear, Opaque, Seed, Value
+from autograder.values.exercise import EARLIER_EXAMPLES, EXAMPLES
+from autograder.values.request import ExceptionReport, Failed, Reply, Request, Returned
+from autograder.values.verdict import Finding, Outcome
+from autograder.worker.call import EarlierCall, LayerCall
+from autograder.worker.wire import Linear, Opaque, Seed, Value
 
 try:
     import lzma

@@ -28,9 +28,9 @@ from autograder.judging.diagnosis import Candidate, diagnose, failure, named, to
 from autograder.judging.distribution import Distributed, judge_distribution
 from autograder.judging.explanation import NEW_TENSORS
 from autograder.judging.layers import LinearLayers, judge_layers
-from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned
-from autograder.model.verdict import NO_ATTRIBUTE, Finding, Outcome
-from autograder.protocol.wire import (
+from autograder.values.request import ExceptionReport, Failed, Reply, Request, Returned
+from autograder.values.verdict import NO_ATTRIBUTE, Finding, Outcome
+from autograder.worker.wire import (
     ADDED,
     HIDDEN,
     MODE,

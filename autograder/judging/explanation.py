@@ -18,11 +18,11 @@ from autograder.judging.library_words import (
     lost_axis_words,
     said,
 )
-from autograder.model.verdict import Finding, Outcome
+from autograder.values.verdict import Finding, Outcome
 
 if TYPE_CHECKING:  # it needs NumPy, which need not work where this is read
     from autograder.judging.library_words import Meaning
-    from autograder.model.request import ExceptionReport
+    from autograder.values.request import ExceptionReport
 
 
 IMPORTS = {

@@ -17,9 +17,9 @@ import numpy as np
 
 from autograder.judging.compare import FLOOR, ResultSpec, agree, comparable, is_lower
 from autograder.judging.value_words import axis_words
-from autograder.model.request import Request
-from autograder.model.verdict import Claim, Measure
-from autograder.protocol.wire import Value
+from autograder.values.request import Request
+from autograder.values.verdict import Claim, Measure
+from autograder.worker.wire import Value
 
 RESULT = "The result"  # what a student calls a single array
 

@@ -23,11 +23,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned, Watched
-from autograder.model.symbols import UNWRITTEN, not_there, not_written
-from autograder.model.verdict import Outcome
-from autograder.protocol.arrays import Generators, shape, to_library
-from autograder.protocol.call import (
+from autograder.values.request import ExceptionReport, Failed, Reply, Request, Returned, Watched
+from autograder.values.symbols import UNWRITTEN, not_there, not_written
+from autograder.values.verdict import Outcome
+from autograder.worker.arrays import Generators, shape, to_library
+from autograder.worker.call import (
     Call,
     CallWatch,
     EarlierCall,
@@ -36,11 +36,10 @@ from autograder.protocol.call import (
     is_raise,
     perform,
 )
-from autograder.protocol.crossing import copied, round_tripped
-from autograder.protocol.wire import MESSAGE, OF_ANY_LIBRARY, SHAPES, Value
+from autograder.worker.wire import MESSAGE, OF_ANY_LIBRARY, SHAPES, Value, copied, round_tripped
 
 # What runs around the code, and is never a line of it.
-ROOMS = ("judging", "protocol", "worker", "learning/runner", "notebook")
+ROOMS = ("judging", "worker", "learning")
 _PACKAGE = Path(__file__).resolve().parents[1]
 # Python's own modules, from where they are really loaded: in a browser, out of an archive.
 _PYTHON = (os.path.dirname(traceback.__file__) + os.sep, "<frozen ")

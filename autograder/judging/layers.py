@@ -12,10 +12,9 @@ from autograder.judging.compare import LOWER, ResultSpec, arrays_of, decimals_of
 from autograder.judging.diagnosis import Candidate, diagnose, named, told_by_cause
 from autograder.judging.distribution import repetitions, sharing
 from autograder.judging.value_words import type_words
-from autograder.model.request import Failed, Reply, Request, Returned
-from autograder.model.verdict import Finding, Outcome
-from autograder.protocol.crossing import CLASS, NO_INPUTS, NOT_LINEAR
-from autograder.protocol.wire import Linear, Opaque, Value
+from autograder.values.request import Failed, Reply, Request, Returned
+from autograder.values.verdict import Finding, Outcome
+from autograder.worker.wire import CLASS, NO_INPUTS, NOT_LINEAR, Linear, Opaque, Value
 
 _OTHER = 7  # times a size that a check asks for is one that none asks for
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # it needs NumPy, which need not work where this is read
-    from autograder.model.request import ExceptionReport
+    from autograder.values.request import ExceptionReport
 
     Words = str | Callable[[ExceptionReport, re.Match[str]], str]
     Meaning = tuple[str, Words] | tuple[str, str, Words]

@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 
 from autograder.judging.diagnosis import told_by_cause
-from autograder.model.request import Reply, Request, Returned
-from autograder.model.verdict import Finding
-from autograder.protocol.wire import Value, arrays_in
+from autograder.values.request import Reply, Request, Returned
+from autograder.values.verdict import Finding
+from autograder.worker.wire import Value, arrays_in
 
 
 def random_words(finding: Finding, right_in_evaluation: bool) -> Finding:

@@ -31,8 +31,8 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
-from autograder.model.symbols import LOOP
-from autograder.model.verdict import Finding, Outcome
+from autograder.values.symbols import LOOP
+from autograder.values.verdict import Finding, Outcome
 
 WALL = 3.0  # the limit in wall time, as a multiple of the limit in processor time
 GRACE = 1.0  # seconds for interrupted code to end

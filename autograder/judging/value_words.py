@@ -9,8 +9,8 @@ import re
 
 import numpy as np
 
-from autograder.model.sanitize import LONGEST_NAME, clean_line
-from autograder.protocol.crossing import (
+from autograder.values.sanitize import LONGEST_NAME, clean_line
+from autograder.worker.wire import (
     CLASS,
     HIDING,
     META,
@@ -20,8 +20,11 @@ from autograder.protocol.crossing import (
     QUANTIZED,
     SPARSE,
     TOO_LARGE,
+    Linear,
+    Opaque,
+    Seed,
+    Value,
 )
-from autograder.protocol.wire import Linear, Opaque, Seed, Value
 
 # What does not cross although its type says little, in words.
 _OPAQUE = {

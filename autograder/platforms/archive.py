@@ -25,8 +25,8 @@ from tempfile import mkdtemp
 from typing import BinaryIO
 
 from autograder.errors import KitError
-from autograder.model.files import share
-from autograder.model.sanitize import clean_line
+from autograder.values.files import share
+from autograder.values.sanitize import clean_line
 
 # One entry of a zip as the zip tells of it: its path, and why it may not be taken.
 

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import combinations
 from pathlib import Path
 
 from autograder.errors import KitError
-from autograder.model.files import read_small, replace_file
 from autograder.reports.grades_csv import cell
+from autograder.values.files import read_small, replace_file
+from autograder.values.sanitize import clean_line
 
 LARGEST = 64 * 1024 * 1024
 MOST_CELLS = 5_000_000
@@ -182,3 +186,357 @@ def _rows(text: str, delimiter: str) -> tuple[TableRow, ...] | None:
         end = _LINE_END.match(text, at)
         at = end.end() if end else at
     return tuple(rows)
+
+
+# The list of a class as CSV: which of a platform's names and numbers is which student's.
+#
+# Columns are found by their headings: those of nbgrader's own list (`id`, `first_name`, ...), of
+# the gradebook that Canvas exports, of Moodle's grading worksheet, of the rosters of Gradescope
+# and of GitHub Classroom, of Brightspace's class list, and of what `attn platform collect`
+# writes. Where headings are in another language, what the columns hold says which have the names
+# and the numbers.
+
+# Who somebody is on a platform and in the course: by numbers and addresses, and by name.
+#
+# Two are the same when an identifier of one kind is equal, never when identifiers of two kinds
+# happen to look alike: 4711 may be one student's number in Canvas and another's in the register.
+# A name counts only where there is nothing better, and only when it is one person's.
+
+# The kinds of identifiers. STUDENT is the id that the course uses.
+STUDENT, CANVAS, MOODLE, SIS, LOGIN, EMAIL, GITHUB, BRIGHTSPACE = (
+    *("student_id", "canvas_id", "moodle_participant", "sis_id", "login"),
+    *("email", "github_username", "brightspace_id"),
+)
+KINDS = (STUDENT, CANVAS, MOODLE, SIS, LOGIN, EMAIL, GITHUB, BRIGHTSPACE)
+_MOST_WORDS = 12
+
+
+@dataclass(frozen=True)
+class Identity:
+    """A person as one list knows them: a name to show, and identifiers by kind."""
+
+    name: str
+    identifiers: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, name: str, **identifiers: str) -> Identity:
+        """Return the person with one identifier of each kind that is named and not empty."""
+        found = {kind: frozenset({plain(one)}) for kind, one in identifiers.items() if plain(one)}
+        return cls(name, found)
+
+    @classmethod
+    def plain(cls, name: str) -> Identity:
+        """Return somebody of whom only the name of a folder is known, which may be of any kind."""
+        return cls.of(name, **dict.fromkeys((STUDENT, SIS, LOGIN, EMAIL, GITHUB), name))
+
+    def shares_with(self, other: Identity) -> bool:
+        """Whether an identifier of the same kind is the same."""
+        return any(
+            values & other.identifiers.get(kind, frozenset())
+            for kind, values in self.identifiers.items()
+        )
+
+    def contradicts(self, other: Identity) -> bool:
+        """Whether each has a number of its own on a platform: whatever the names, these are two.
+
+        A number in Moodle is one for an assignment, so another says nothing.
+        """
+        both = ((self.identifiers.get(k), other.identifiers.get(k)) for k in (CANVAS, BRIGHTSPACE))
+        return any(mine and theirs and not mine & theirs for mine, theirs in both)
+
+    def one(self, kind: str) -> str:
+        """Return the identifier of this kind; "" when there is none."""
+        return min(self.identifiers.get(kind, frozenset()), default="")
+
+
+def plain(identifier: str) -> str:
+    """Return an identifier as it is compared: without white space around it, in small letters."""
+    return unicodedata.normalize("NFC", identifier).strip().casefold()
+
+
+@lru_cache(maxsize=10_000)
+def spellings(name: str) -> frozenset[str]:
+    """Return a name run together, beginning at each of its words: "janedoe" and "doejane"."""
+    words = re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", name).casefold())[:_MOST_WORDS]
+    turns = ("".join(words[at:] + words[:at]) for at in range(len(words)))
+    return frozenset(turn for turn in turns if turn)
+
+
+# What headings mean, in small letters and with spaces for "_" and "-".
+_HEADINGS = {
+    **dict.fromkeys(("student id", "id", "nbgrader id", "studentid"), STUDENT),
+    **dict.fromkeys(("canvas id", "canvas user id"), CANVAS),
+    **dict.fromkeys(("moodle participant", "identifier"), MOODLE),
+    **dict.fromkeys(("brightspace id",), BRIGHTSPACE),
+    **dict.fromkeys(
+        (
+            *("sis user id", "sis id", "sid", "id number", "idnumber", "student number"),
+            *("orgdefinedid", "org defined id"),
+        ),
+        SIS,
+    ),
+    **dict.fromkeys(
+        ("sis login id", "login", "login id", "lms user id", "username", "user"), LOGIN
+    ),
+    **dict.fromkeys(("email", "email address", "e mail", "mail"), EMAIL),
+    **dict.fromkeys(("github username", "github", "github login"), GITHUB),
+}
+_NAMES = ("name", "full name", "student name")
+_FIRST, _LAST = ("first name", "firstname"), ("last name", "lastname", "surname")
+_NAME = re.compile(r"[^\W\d_][^\d_@/\\:;]{0,120}")  # letters, and what may stand between them
+_NUMBER = re.compile(r"#?[A-Za-z]{0,3}\d{4,20}")
+_MOST_NAME_COLUMNS = 6
+_PARTICIPANT = re.compile(r"\D{0,60}?(\d{1,12})")
+_PARTICIPANT_WORD = re.compile(r"(\D{3,60}?)\s?\d{1,12}")
+# Where the list has no ids of its own, the students' ids are what it has first of these.
+_IDS = (STUDENT, LOGIN, SIS, EMAIL, GITHUB, CANVAS)
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One student of the list: the id in the course, and who that is.
+
+    `names` are others that this may be, run together, where no heading says which column has them.
+    """
+
+    student: str
+    identity: Identity
+    names: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """Who somebody is: the id in the course, or "" and the reason why that is not known."""
+
+    student: str
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class ClassList:
+    """The students of a class; `ids` says in words which column their ids come from.
+
+    `headings` are those of the list.
+    """
+
+    students: tuple[Listed, ...]
+    ids: str = ""
+    headings: tuple[str, ...] = ()
+
+    def find(self, person: Identity, *, by_name: bool = True) -> Resolved:
+        """Return which student `person` is, by identifiers or else by the whole name."""
+        found = {each.student for each in self.students if each.identity.shares_with(person)}
+        if len(found) > 1:
+            return Resolved("", f"several students could be meant: {_some(found)}")
+        if not found and by_name:
+            found = self._named(person)
+            if len(found) > 1:
+                return Resolved("", f"several students have this name: {_some(found)}")
+        return Resolved(found.pop()) if found else Resolved("", "not in the list of the class")
+
+    def _named(self, person: Identity) -> set[str]:
+        wanted = spellings(person.name)
+        others = (each for each in self.students if not each.identity.contradicts(person))
+        every = ((each.student, spellings(each.identity.name) | each.names) for each in others)
+        return {student for student, known in every if wanted & known}
+
+
+def identities(
+    table: CsvTable, *, worksheet: bool = False, kinds: Mapping[int, str] | None = None
+) -> tuple[Identity, ...]:
+    """Return who each row of a table is about, in order; the row of headings is left out.
+
+    `worksheet` says that it is Moodle's, whose headings may be in any language. `kinds` says which
+    columns hold identifiers, if it is not for the headings to say.
+    """
+    kinds = column_kinds(table) if kinds is None else {**kinds}
+    participants = _participants(table) if worksheet else None
+    if participants is not None:
+        kinds[participants] = MOODLE
+    names = _name_columns(table)
+    found = []
+    for row in table.rows[1:]:
+        values: dict[str, frozenset[str]] = {}
+        for number, kind in kinds.items():
+            value = plain(table.value(row, number)).removeprefix("#")  # as Brightspace writes them
+            if kind == MOODLE and (match := _PARTICIPANT.fullmatch(value)):
+                value = match[1]
+            if value:
+                values[kind] = values.get(kind, frozenset()) | {value}
+        name = " ".join(filter(None, (table.value(row, number) for number in names)))
+        found.append(Identity(clean_line(name, 200), values))
+    return tuple(found)
+
+
+def column_kinds(table: CsvTable) -> dict[int, str]:
+    """Return which columns hold identifiers, and of which kind."""
+    headings = [_heading(each) for each in table.headings]
+    kinds = {at: _HEADINGS[each] for at, each in enumerate(headings) if each in _HEADINGS}
+    canvas = "section" in headings or "sis login id" in headings
+    for number, kind in kinds.items():
+        if kind == STUDENT and headings[number] == "id" and canvas:
+            kinds[number] = CANVAS
+        if headings[number] == "identifier" and GITHUB in kinds.values():
+            kinds[number] = STUDENT  # GitHub Classroom calls the course's own id so
+    if "student" in headings and _name_columns(table) != [headings.index("student")]:
+        kinds[headings.index("student")] = STUDENT
+    for number in range(len(headings)):
+        if number not in kinds and EMAIL not in kinds.values():
+            values = [value for value in table.column(number) if value]
+            if values and all(re.fullmatch(r"[^@\s]+@[^@\s]+", value) for value in values):
+                kinds[number] = EMAIL  # headings may be in any language
+    return kinds
+
+
+def _participants(table: CsvTable) -> int | None:
+    """Return the column of Moodle's numbers, "Participant 12", in whatever language it is."""
+    for number in range(len(table.headings)):
+        found = [_PARTICIPANT_WORD.fullmatch(value) for value in table.column(number)]
+        words = {match[1] if match else "" for match in found}
+        if len(words) == 1 and "" not in words:
+            return number
+    return None
+
+
+def read_class_list(path: Path, id_column: str | None = None) -> ClassList:
+    """Read the list of a class; `id_column` is the heading of the ids that the course uses.
+
+    Raise `KitError` when no column holds ids, or one id belongs to two.
+    """
+    table = read_table(path)
+    kinds = _kinds_of_list(table)
+    column = _named_column(table, id_column) if id_column else _id_column(table, kinds)
+    names = _possible_names(table, kinds)
+    merged: dict[str, Listed] = {}
+    for row, identity in zip(table.rows[1:], identities(table, kinds=kinds)):
+        student = table.value(row, column).removeprefix("#")
+        if student:
+            known = {**identity.identifiers}
+            known[STUDENT] = known.get(STUDENT, frozenset()) | {plain(student)}
+            whole = Listed(student, Identity(identity.name, known), names(row))
+            before = merged.get(student)
+            if before and _are_two(before.identity, identity):
+                both = (before.identity.name, identity.name)
+                raise KitError(
+                    f"the id {clean_line(student, 60)} belongs to two: {_some(both)}",
+                    place=f"{path}, column {clean_line(table.headings[column], 80)}",
+                    cure="correct the list, or name the column of the ids with --id-column",
+                )
+            merged[student] = _merged(before, whole) if before else whole
+    return ClassList(tuple(merged.values()), table.headings[column], table.headings)
+
+
+def _kinds_of_list(table: CsvTable) -> dict[int, str]:
+    """Return which columns hold identifiers; a number of each student's own is the register's."""
+    kinds = column_kinds(table)
+    if SIS in kinds.values() or STUDENT in kinds.values():
+        return kinds
+    for number in range(len(table.headings)):
+        values = [value for value in table.column(number) if value]
+        own = len(set(values)) == len(values) == len(table.rows) - 1
+        if number not in kinds and values and own and all(map(_NUMBER.fullmatch, values)):
+            return {**kinds, number: SIS}
+    return kinds
+
+
+def _possible_names(
+    table: CsvTable, kinds: Mapping[int, str]
+) -> Callable[[TableRow], frozenset[str]]:
+    """Return what gives the names that a row may hold, where no heading says which it is.
+
+    In German, the heading "Name" may stand over the family name alone.
+    """
+    named = [" ".join(table.value(row, at) for at in _name_columns(table)) for row in table.rows]
+    if sum(len(name.split()) > 1 for name in named[1:]) * 2 > len(named) - 1:
+        return lambda row: frozenset()
+    columns = [
+        number
+        for number in range(len(table.headings))
+        if number not in kinds and _holds_names([each for each in table.column(number) if each])
+    ][:_MOST_NAME_COLUMNS]
+    pairs = [*((at,) for at in columns), *combinations(columns, 2)]
+
+    def names(row: TableRow) -> frozenset[str]:
+        values = [" ".join(table.value(row, number) for number in pair) for pair in pairs]
+        whole = [spellings(value) for value in values if len(value.split()) > 1]
+        return frozenset().union(*whole)
+
+    return names
+
+
+def _holds_names(values: Sequence[str]) -> bool:
+    """Whether a column may hold names: words without digits."""
+    return bool(values) and all(map(_NAME.fullmatch, values))
+
+
+def list_of(students: Iterable[str]) -> ClassList:
+    """Return a list that knows only ids, of which each may be of any kind but a Moodle number."""
+    kinds = [kind for kind in KINDS if kind != MOODLE]
+    return ClassList(
+        tuple(Listed(each, Identity.of("", **dict.fromkeys(kinds, each))) for each in students)
+    )
+
+
+def _are_two(one: Identity, other: Identity) -> bool:
+    """Whether two rows with one id are about two people: other names, and nothing in common."""
+    if one.contradicts(other):
+        return True
+    others = Identity(other.name, {k: v for k, v in other.identifiers.items() if k != STUDENT})
+    mine, theirs = spellings(one.name), spellings(other.name)
+    return bool(mine and theirs and not mine & theirs and not one.shares_with(others))
+
+
+def _merged(one: Listed, other: Listed) -> Listed:
+    """Return a student who stands in the list twice, for example in two sections."""
+    mine, theirs = one.identity.identifiers, other.identity.identifiers
+    empty: frozenset[str] = frozenset()
+    values = {k: mine.get(k, empty) | theirs.get(k, empty) for k in {*mine, *theirs}}
+    identity = Identity(one.identity.name or other.identity.name, values)
+    return Listed(one.student, identity, one.names | other.names)
+
+
+def _heading(text: str) -> str:
+    return " ".join(re.split(r"[\s_-]+", text.casefold())).strip()
+
+
+def _name_columns(table: CsvTable) -> list[int]:
+    headings = [_heading(each) for each in table.headings]
+    whole = [at for at, each in enumerate(headings) if each in _NAMES]
+    first = [at for at, each in enumerate(headings) if each in _FIRST]
+    last = [at for at, each in enumerate(headings) if each in _LAST]
+    found = whole[:1] or [*first[:1], *last[:1]]
+    return found or [at for at, each in enumerate(headings) if each == "student"][:1]
+
+
+def _named_column(table: CsvTable, name: str) -> int:
+    if name in table.headings:
+        return table.headings.index(name)
+    raise KitError(
+        f"the list has no column {clean_line(name, 80)!r}",
+        place=str(table.path),
+        cure=f"use one of: {_some(table.headings, 20)}",
+    )
+
+
+def _id_column(table: CsvTable, kinds: Mapping[int, str]) -> int:
+    for wanted in _IDS:
+        for number, kind in sorted(kinds.items()):
+            if kind == wanted and any(table.column(number)):
+                return number
+    if len(table.rows) == 1:
+        raise KitError(
+            "the list has no students, only headings",
+            place=str(table.path),
+            cure="export it again, or write a line for each student",
+        )
+    raise KitError(
+        "no column of the list holds the students' ids",
+        place=str(table.path),
+        cure="give the column the heading student_id, or name it with --id-column",
+    )
+
+
+def _some(values: Iterable[str], most: int = 5) -> str:
+    every: Sequence[str] = sorted(values) if isinstance(values, set) else list(values)
+    words = ", ".join(clean_line(value, 60) for value in every[:most])
+    return f"{words} and {len(every) - most} more" if len(every) > most else words

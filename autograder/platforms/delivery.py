@@ -14,13 +14,20 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from autograder.errors import KitError
-from autograder.model.files import write_whole
 from autograder.platforms.archive import cannot_be_written, scratch_folder
-from autograder.platforms.class_list import BRIGHTSPACE, CANVAS, EMAIL, GITHUB, LOGIN, MOODLE, SIS
-from autograder.platforms.collected_download import CollectedDownload, CollectedHandIn
-from autograder.platforms.csv_table import read_table
-from autograder.platforms.hand_in_files import TIMESTAMP
+from autograder.platforms.collected_download import TIMESTAMP, CollectedDownload, CollectedHandIn
+from autograder.platforms.csv_table import (
+    BRIGHTSPACE,
+    CANVAS,
+    EMAIL,
+    GITHUB,
+    LOGIN,
+    MOODLE,
+    SIS,
+    read_table,
+)
 from autograder.reports.grades_csv import cell
+from autograder.values.files import write_whole
 
 _COLUMNS = (CANVAS, MOODLE, SIS, LOGIN, EMAIL, GITHUB, BRIGHTSPACE)
 

@@ -32,9 +32,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.errors import KitError
-from autograder.model.sanitize import clean_line
 from autograder.platforms.archive import Parts, common_length
-from autograder.platforms.class_list import (
+from autograder.platforms.csv_table import (
     BRIGHTSPACE,
     CANVAS,
     GITHUB,
@@ -43,6 +42,7 @@ from autograder.platforms.class_list import (
     Identity,
 )
 from autograder.submission.file_text import SUFFIXES, bare, is_submission
+from autograder.values.sanitize import clean_line
 
 METADATA = "submission_metadata.yml"
 _CANVAS = re.compile(

@@ -15,13 +15,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from autograder.errors import KitError
-from autograder.model.sanitize import clean_line
-from autograder.model.symbols import count, number, why_not_graded
-from autograder.model.verdict import Verdict
-from autograder.platforms.class_list import ClassList, identities, read_class_list
-from autograder.platforms.csv_table import CsvTable, read_table
+from autograder.platforms.csv_table import (
+    ClassList,
+    CsvTable,
+    identities,
+    read_class_list,
+    read_table,
+)
 from autograder.reports.gradebook_entry import ClassGradebook, entry_of, max_points_of, points_of
-from autograder.reports.student_record import NO_RECORD
+from autograder.reports.roll import NO_RECORD
+from autograder.values.sanitize import clean_line
+from autograder.values.symbols import count, number, why_not_graded
+from autograder.values.verdict import Verdict
 
 # The marks of a class, as another gradebook gets them: a mark, or the reason why there is none.
 #

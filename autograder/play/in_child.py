@@ -7,9 +7,17 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from autograder.judging.inprocess import layer_error_words
-from autograder.model.symbols import not_there
-from autograder.play.speech_words import BEFORE, WITH_LAYER, WITHOUT_LAYER
-from autograder.play.writing import PROMPT, WITHOUT, PlainAverage, measured_loss, written
+from autograder.play.language_model import (
+    BEFORE,
+    PROMPT,
+    WITH_LAYER,
+    WITHOUT,
+    WITHOUT_LAYER,
+    PlainAverage,
+    measured_loss,
+    written,
+)
+from autograder.values.symbols import not_there
 
 # Of processor time: for a layer that is slow, but comes to an end. A training stops before.
 SPEAKING, TRAINING = 30.0, 60.0

@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 from autograder.errors import KitError
 from autograder.judging.time_limit import GRACE, WALL
-from autograder.learning.own_work import read_work
-from autograder.learning.runner.checking import MARGIN, Checking, JobRunner
-from autograder.model.exercise import Exercise, LayerTraining
+from autograder.learning.checking import MARGIN, Checking, JobRunner
+from autograder.learning.workspace import read_work
 from autograder.play import in_child
+from autograder.play.language_model import TextLoss
 from autograder.play.training_words import Moment, TrainingResult, read_moment, read_result
-from autograder.play.writing import TextLoss
+from autograder.values.exercise import Exercise, LayerTraining
 
 
 def hear(checking: Checking, layer: str, child: JobRunner, say: Callable[[str], None]) -> TextLoss:

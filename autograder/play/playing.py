@@ -10,18 +10,15 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from autograder.errors import KitError
-from autograder.heatmaps import terminal_panels
-from autograder.learning.commands.once import after_all
-from autograder.learning.own_work import read_work
-from autograder.learning.runner.checking import Checking
-from autograder.learning.runner.process import Child
-from autograder.learning.state.session import LearnerSession, Say, open_session
-from autograder.learning.terminal.screen import Indented, command
-from autograder.model.exercise import Exercise, LayerTraining
-from autograder.model.sanitize import clean
-from autograder.play.mistake_costs import read_costs
+from autograder.learning.checking import Checking
+from autograder.learning.once import after_all
+from autograder.learning.process import Child
+from autograder.learning.progress import LearnerSession, Say, open_session
+from autograder.learning.screen import Indented, command
+from autograder.learning.workspace import read_work
+from autograder.play.language_model import loss_words, read_costs
+from autograder.play.language_model import spoken_mistake_words as mistake_words
 from autograder.play.performance import hear, watch_training
-from autograder.play.speech_words import loss_words, mistake_words
 from autograder.play.training_task import shaded_lines
 from autograder.play.training_words import (
     MOMENTS,
@@ -35,6 +32,9 @@ from autograder.play.training_words import (
     words_before,
 )
 from autograder.play.training_words import mistake_words as trained_mistake_words
+from autograder.reports.heat_maps import terminal_panels
+from autograder.values.exercise import Exercise, LayerTraining
+from autograder.values.sanitize import clean
 
 # What `attn play` shows of an exercise in PyTorch: a model is trained through the layer.
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from autograder.heatmaps.panel import Panel
-from autograder.model.exercise import MISTAKE_COSTS, generated
-from autograder.model.files import read_small
 from autograder.play.training_task import CLASSES, PATCHES, SIDE
+from autograder.reports.panel import Panel
+from autograder.values.exercise import MISTAKE_COSTS, generated
+from autograder.values.files import read_small
 
 # How a training goes on and how it ends, as data that crosses from one process to another.
 

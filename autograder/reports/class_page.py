@@ -22,10 +22,6 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from autograder.model.exercise import Exercise
-from autograder.model.files import folders_of, write_whole
-from autograder.model.symbols import KEY, RIGHT, count, mark, number, step_mark
-from autograder.model.verdict import Verdict
 from autograder.reports import table
 from autograder.reports.class_summary import (
     NOT_ASKED,
@@ -49,15 +45,23 @@ from autograder.reports.misunderstandings import (
     mistake_name,
     step_counts,
 )
-from autograder.reports.roll import NOTHING_SIMILAR, FollowUp, SimilarCode, class_roll, shown_names
-from autograder.reports.student_record import (
+from autograder.reports.roll import (
     NO_RECORD,
     NO_RECORDS,
+    NOTHING_SIMILAR,
+    FollowUp,
+    SimilarCode,
     StudentRecord,
     StudentRecords,
+    class_roll,
     hand_in_words,
     judged_words,
+    shown_names,
 )
+from autograder.values.exercise import Exercise
+from autograder.values.files import folders_of, write_whole
+from autograder.values.symbols import KEY, RIGHT, count, mark, number, step_mark
+from autograder.values.verdict import Verdict
 
 # How the class page shows students: each by a name, with a link to a page.
 

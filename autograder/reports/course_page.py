@@ -13,16 +13,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from autograder.model.exercise import Exercise
-from autograder.model.files import write_whole
-from autograder.model.symbols import KEY, count, number, step_mark
-from autograder.model.verdict import Verdict
 from autograder.reports.class_page import KINDS, MOST_ROWS, shown_students
 from autograder.reports.feedback import environment
 from autograder.reports.gradebook_entry import GradebookEntries, max_points_of, points_of
-from autograder.reports.roll import class_roll, shown_names
-from autograder.reports.student_record import NO_RECORDS, StudentRecords
+from autograder.reports.roll import NO_RECORDS, StudentRecords, class_roll, shown_names
 from autograder.reports.table import points_words
+from autograder.values.exercise import Exercise
+from autograder.values.files import write_whole
+from autograder.values.symbols import KEY, count, number, step_mark
+from autograder.values.verdict import Verdict
 
 ROWS = "course-rows.json"
 COURSE_PAGE = "index.html"

@@ -18,12 +18,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from autograder.model.exercise import Exercise
-from autograder.model.files import file_content, file_stem, write_content, write_whole
-from autograder.model.sanitize import clean
-from autograder.model.symbols import OUR_FAULT, count, number, tone
-from autograder.model.verdict import NOT_JUDGED, NOT_RUN, Finding, Outcome, StepVerdict, Verdict
-from autograder.reports import advice
+from autograder.reports import class_summary
 from autograder.reports.finding import (
     NOT_TOLD,
     FindingText,
@@ -43,16 +38,21 @@ from autograder.reports.gradebook_entry import (
     reasons_of,
     step_points,
 )
+from autograder.reports.grades_csv import MOST_CODE
 from autograder.reports.misunderstandings import Paragraph, paragraphs_for
-from autograder.reports.roll import class_roll
-from autograder.reports.student_record import (
+from autograder.reports.roll import (
     NO_RECORD,
     StudentRecord,
     called,
+    class_roll,
     graded_facts,
     held_words,
 )
-from autograder.reports.verdict_files import MOST_CODE
+from autograder.values.exercise import Exercise
+from autograder.values.files import file_content, file_stem, write_content, write_whole
+from autograder.values.sanitize import clean
+from autograder.values.symbols import OUR_FAULT, count, number, tone
+from autograder.values.verdict import NOT_JUDGED, NOT_RUN, Finding, Outcome, StepVerdict, Verdict
 
 # Says on every page how well the grader was protected, and loudly if it was not.
 #
@@ -68,7 +68,7 @@ def level_words(verdicts: Iterable[Verdict]) -> str:
 
 def unprotected_words(verdicts: Iterable[Verdict]) -> str:
     """Return a warning to put above marks given without protection, or "" if there are none."""
-    from autograder.model.protection import Protection
+    from autograder.values.symbols import Protection
 
     if not any(verdict.protection == Protection.PROCESS for verdict in verdicts):
         return ""
@@ -199,10 +199,10 @@ def _facts(
         "automatic": f"{number(verdict.points)} of {number(verdict.max_points)}",
         "reasons": reasons_of(verdict, entries),
         "right": f"{passed} of {count(len(verdict.steps), 'step')} right",
-        "first": advice.first_missed(verdict),
+        "first": class_summary.first_missed(verdict),
         "lead": _lead(exercise, verdict),
-        "chain": advice.chain_sentence(exercise, verdict),
-        "layer_first": advice.layer_leads(verdict),
+        "chain": class_summary.chain_sentence(exercise, verdict),
+        "layer_first": class_summary.layer_leads(verdict),
         "chain_finding": _chain_finding(verdict),
         "rejected": _rejected(verdict),
         "our_fault": OUR_FAULT,
@@ -290,7 +290,7 @@ def _steps(
                 title=exercise.steps[position - 1].title,
                 name=step.name,
                 points=_points(step, entry),
-                note=advice.step_note(exercise, verdict, step),
+                note=class_summary.step_note(exercise, verdict, step),
                 text=text,
                 paragraphs=(
                     *(entry.comments_on(step.name) if entry else ()),
@@ -320,7 +320,7 @@ def _points(step: StepVerdict, entry: GradebookEntry | None) -> str:
 
 def _chain_finding(verdict: Verdict) -> FindingText | None:
     """Return the chain's finding, unless a step's finding or a right layer says the same."""
-    finding = advice.chain_finding(verdict)
+    finding = class_summary.chain_finding(verdict)
     if finding is None or verdict.chain.outcome is Outcome.INFRASTRUCTURE:
         return None
     return None if finding in {step.finding for step in verdict.steps} else finding_text(finding)
@@ -332,8 +332,8 @@ def _lead(exercise: Exercise, verdict: Verdict) -> Lead | None:
     It is None where that step is not written, or the whole layer is right: then the sentence about
     all steps says more.
     """
-    position = advice.first_missed(verdict)
-    if not position or verdict.infrastructure or advice.layer_leads(verdict):
+    position = class_summary.first_missed(verdict)
+    if not position or verdict.infrastructure or class_summary.layer_leads(verdict):
         return None
     step = verdict.steps[position - 1]
     if step.outcome in (Outcome.NOT_WRITTEN, Outcome.REJECTED):

@@ -8,14 +8,16 @@ between backticks is code. Each medium adds only its own frame.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from html import escape
 
-from autograder.model.sanitize import clean
-from autograder.model.symbols import BY_LAYER, LAYER_DOES_IT, Mark, mark
-from autograder.model.verdict import ChainVerdict, CheckVerdict, Finding, Outcome, StepVerdict
+from autograder.values.exercise import Exercise, FurtherReading, Step
+from autograder.values.sanitize import clean
+from autograder.values.symbols import BY_LAYER, LAYER_DOES_IT, LONGEST_PAUSE, Mark, WorkTime, mark
+from autograder.values.verdict import ChainVerdict, CheckVerdict, Finding, Outcome, StepVerdict
 
 LONGEST = 2000  # characters of one text
 MOST_DETAILS = 12
@@ -183,3 +185,227 @@ def _repeated(step: StepVerdict, check: CheckVerdict) -> str:
         return ""
     same = finding.fact == first.fact or finding.message in first.details
     return SAME if same else ""
+
+
+# What is known when an exercise is done, in words: for the terminal, a notebook and a page.
+
+NONE = "–"
+_PAUSE = LONGEST_PAUSE // 60
+
+
+def hints_words(count: int) -> str:
+    """Return how many hints were asked for: `1 hint`, `2 hints`."""
+    return "1 hint" if count == 1 else f"{count} hints"
+
+
+@dataclass(frozen=True)
+class FinishedStep:
+    """A step: its number from 1, and what is known of the way there. Only a bonus may be open.
+
+    hints: the highest that was asked for, 0 also where nobody counts them. mistakes: the words of
+    those with a name. question, answer: what is asked of who has written it, or "".
+    """
+
+    number: int
+    name: str
+    title: str
+    mistakes: tuple[str, ...]
+    hints: int = 0
+    solution: bool = False
+    open: bool = False
+    question: str = ""
+    answer: str = ""
+
+    @property
+    def help(self) -> str:
+        """What help was taken, in words; "" for none."""
+        hints = hints_words(self.hints) if self.hints else ""
+        parts = (hints, "the solution" * self.solution)
+        return " and ".join(part for part in parts if part)
+
+    @property
+    def heading(self) -> str:
+        """Its number, title and name."""
+        return f"{self.number}. {self.title}: `{self.name}`" + (" (still open)" * self.open)
+
+
+@dataclass(frozen=True)
+class Finish:
+    """An exercise that is done.
+
+    built: the author's sentences. took: how long it took. unknown: what nobody noted. counts_help:
+    whether hints and solutions are noted.
+    """
+
+    title: str
+    built: str
+    steps: tuple[FinishedStep, ...]
+    took: tuple[str, ...]
+    unknown: tuple[str, ...]
+    reading: tuple[FurtherReading, ...]
+    counts_help: bool = True
+
+    @property
+    def headline(self) -> str:
+        """One line: how many steps are done."""
+        still_open = sum(step.open for step in self.steps)
+        if not still_open:
+            return f"{self.title}: all {len(self.steps)} steps are done."
+        done = len(self.steps) - still_open
+        ratio = f"{done} of {len(self.steps)} steps are done"
+        return f"{self.title}: {ratio}, and what is left is a bonus."
+
+    @property
+    def met(self) -> str:
+        """How many mistakes were met, in one sentence."""
+        count = sum(len(step.mistakes) for step in self.steps)
+        if not count:
+            return "No check named a mistake of yours."
+        return f"The checks named {count} {'mistake' if count == 1 else 'mistakes'} on your way:"
+
+
+def needed_steps(exercise: Exercise) -> tuple[Step, ...]:
+    """Return the steps that have to be done: those with points, or all where none has any."""
+    return tuple(step for step in exercise.steps if step.points) or exercise.steps
+
+
+def took_words(exercise: Exercise, time_spent: WorkTime) -> tuple[str, ...]:
+    """Return how long an exercise took, as far as its checks tell."""
+    if not time_spent.checks:
+        return ("When you worked was not noted.",)
+    estimate = f"The estimate for this exercise is {exercise.minutes} minutes."
+    first, last = _moment(time_spent.first), _moment(time_spent.last)
+    if time_spent.checks == 1:
+        return (f"One check was noted, on {last}. {estimate}",)
+    return (
+        f"{time_spent.checks} checks were noted: the first on {first}, the last on {last}.",
+        f"Between them you worked for {_minutes(time_spent.seconds)}, where a pause of more than "
+        f"{_PAUSE} minutes does not count. {estimate}",
+    )
+
+
+def mistake_lines(
+    met: Iterable[Iterable[str]], words: Mapping[str, str]
+) -> Iterator[tuple[str, ...]]:
+    """Yield for each step, in order, a line about every mistake that was met there first.
+
+    A layer calls the steps, so its checks name their mistakes once more. met: for each step the
+    names of mistakes. words: what is said of each.
+    """
+    told: set[str] = set()
+    for names in met:
+        new = [name for name in dict.fromkeys(names) if name in words and name not in told]
+        told.update(new)
+        yield tuple(mistake_line(words[name]) for name in new)
+
+
+def mistake_line(words: str) -> str:
+    """Return the first sentence about a mistake, which is in the present tense."""
+    return shown(words.partition("\n")[0])
+
+
+def _moment(moment: float) -> str:
+    try:
+        return time.strftime("%Y-%m-%d, %H:%M", time.localtime(moment))
+    except (OverflowError, OSError, ValueError):  # a record that somebody has edited
+        return "a moment that cannot be read"
+
+
+def _minutes(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    if minutes < 1:
+        return "less than a minute"
+    return f"about {minutes} {'minute' if minutes == 1 else 'minutes'}"
+
+
+# The closing page: the finish of an exercise as HTML, without a script and anything outside.
+#
+# The same body stands in a notebook, where the theme gives the colors.
+
+HEADS = ("step", "mistakes", "help")
+_CELL = "text-align:left;vertical-align:top;padding:.25em .8em .25em 0"
+_HEAD = f"{_CELL};white-space:nowrap"
+STYLE = """\
+:root { --text: #1c2126; --soft: #525b66; --ground: #ffffff; --line: #d4d9df; }
+@media screen and (prefers-color-scheme: dark) {
+  :root { --text: #e7eaee; --soft: #aab3bd; --ground: #14171a; --line: #3a424a; }
+}
+* { box-sizing: border-box; }
+body {
+  margin: 0; color: var(--text); background: var(--ground);
+  font: 1rem/1.55 system-ui, "Segoe UI", Roboto, "Helvetica Neue", "DejaVu Sans", sans-serif;
+}
+main { max-width: 50rem; margin: 0 auto; padding: 1.5rem 1rem 3rem; overflow-wrap: anywhere; }
+h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .5rem; }
+h2 { font-size: 1.2rem; line-height: 1.3; margin: 1.8rem 0 .5rem; break-after: avoid; }
+table { border-collapse: collapse; width: 100%; }
+caption { text-align: left; color: var(--soft); padding-bottom: .4rem; }
+tr { break-inside: avoid; border-bottom: 1px solid var(--line); }
+li, details { margin: .4rem 0; break-inside: avoid; }
+summary { cursor: pointer; } details p { margin: .3rem 0 .6rem 1.1rem; }
+code { font: .92em ui-monospace, "SF Mono", Consolas, "DejaVu Sans Mono", monospace; }
+@page { margin: 18mm; }
+@media print { main { max-width: none; padding: 0; } body { font-size: 10.5pt; } }
+"""
+
+
+def finish_page(finish: Finish) -> str:
+    """Return a page of its own, for the screen and for paper."""
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
+        "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n"
+        f"<title>{escape(finish.title)}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"
+        f"<main>\n<h1>{html(finish.headline)}</h1>\n{finish_body(finish)}\n</main>\n"
+        "</body>\n</html>\n"
+    )
+
+
+def finish_body(finish: Finish, head: str = "h2") -> str:
+    """Return everything below the headline; `head` is the element of its headings."""
+    parts = {
+        "What you have built": _paragraphs((finish.built,)) if finish.built else "",
+        "How long it took": _paragraphs(finish.took),
+        "Step by step": _table(finish),
+        "Can you still answer?": "".join(map(_question, finish.steps)),
+        "What to read next": _list(map(_reading, finish.reading)) if finish.reading else "",
+        "What is not known here": _list(map(html, finish.unknown)),
+    }
+    return "\n".join(f"<{head}>{title}</{head}>\n{body}" for title, body in parts.items() if body)
+
+
+def _paragraphs(texts: tuple[str, ...]) -> str:
+    return "".join(f"<p>{html(text)}</p>" for text in texts)
+
+
+def _list(items: Iterable[str]) -> str:
+    return "<ul>" + "".join(f"<li>{item}</li>" for item in items) + "</ul>"
+
+
+def _table(finish: Finish) -> str:
+    columns = HEADS if finish.counts_help else HEADS[:2]
+    heads = "".join(f"<th scope='col' style='{_HEAD}'>{head}</th>" for head in columns)
+    rows = "".join(_row(step, len(columns)) for step in finish.steps)
+    caption = f"The steps in their order. {finish.met.rstrip('.:')}."
+    return (
+        f"<table><caption>{html(caption)}</caption><thead><tr>{heads}</tr></thead>"
+        f"<tbody>{rows}</tbody></table>"
+    )
+
+
+def _row(step: FinishedStep, columns: int) -> str:
+    mistakes = "<br>".join(map(html, step.mistakes)) or NONE
+    texts = (mistakes, html(step.help) or NONE)[: columns - 1]
+    cells = "".join(f"<td style='{_CELL}'>{text}</td>" for text in texts)
+    return f"<tr><th scope='row' style='{_CELL}'>{html(step.heading)}</th>{cells}</tr>"
+
+
+def _question(step: FinishedStep) -> str:
+    asked = step.question and not step.open
+    return folded_html(f"{step.number}. {step.question}", (step.answer,)) if asked else ""
+
+
+def _reading(reading: FurtherReading) -> str:
+    return f"<cite>{html(reading.sentence)}</cite> {html(reading.source)}.<br>{html(reading.why)}"

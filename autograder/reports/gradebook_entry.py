@@ -11,16 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from autograder.model.sanitize import clean_line
-from autograder.model.symbols import number
-from autograder.model.verdict import NOT_JUDGED, StepVerdict, Verdict
-from autograder.reports.roll import shown_names
-from autograder.reports.student_record import (
+from autograder.reports.roll import (
     LONGEST_REASON,
     NO_RECORD,
     NO_RECORDS,
     StudentRecords,
+    shown_names,
 )
+from autograder.values.sanitize import clean_line
+from autograder.values.symbols import number
+from autograder.values.verdict import NOT_JUDGED, StepVerdict, Verdict
 
 LONGEST_NAME = 60
 HELD, NOT_GRADED = "held back", "the work is not graded yet"

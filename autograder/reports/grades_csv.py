@@ -1,23 +1,20 @@
-"""The grades of a class as CSV, for a spreadsheet or a learning platform.
-
-A spreadsheet runs a cell that begins like a formula, and a student can put a
-formula into a file name or an error message. Such cells get an apostrophe in front.
-A submission that was not graded has empty points, never 0.
-"""
+"""What a graded class leaves as files: grades as CSV, each verdict as JSON, and the code."""
 
 from __future__ import annotations
 
 import csv
+import dataclasses
+import enum
 import io
+import json
 import re
-from collections.abc import Sequence
+import types
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
 
-from autograder.model.exercise import Exercise
-from autograder.model.files import write_whole
-from autograder.model.sanitize import clean_line
-from autograder.model.verdict import Verdict
-from autograder.reports.advice import first_line
+from autograder.errors import KitError
+from autograder.reports.class_summary import first_line
 from autograder.reports.gradebook_entry import (
     NO_ENTRIES,
     GradebookEntries,
@@ -27,15 +24,28 @@ from autograder.reports.gradebook_entry import (
     reasons_of,
     step_points,
 )
-from autograder.reports.roll import class_roll, shown_names
-from autograder.reports.student_record import (
+from autograder.reports.roll import (
     NO_RECORD,
     NO_RECORDS,
     StudentRecord,
     StudentRecords,
+    class_roll,
     held_words,
     judged_time,
+    shown_names,
+    sorted_roll,
     time_words,
+)
+from autograder.values.exercise import Exercise
+from autograder.values.files import file_stem, files_in, found_in, read_small, write_whole
+from autograder.values.sanitize import ELLIPSIS, clean_line
+from autograder.values.verdict import (
+    ADDED,
+    FORMAT_VERSION,
+    LEFT_OUT,
+    Outcome,
+    Verdict,
+    VerdictOutlines,
 )
 
 # Full-width signs also begin a formula in a Japanese or Chinese setting. A spreadsheet that
@@ -135,3 +145,183 @@ def _diagnosis(verdict: Verdict) -> str:
 def _number(points: float | None) -> str:
     # For another program to read, so less rounded than what people read; -0 is 0.
     return "" if points is None else f"{round(points, 4) + 0.0:.10g}"
+
+
+# One JSON file for each student, from which every other report can be made again; and the code.
+#
+# The text of a verdict is kept exactly, including hostile characters. It is cleaned when it is
+# shown. The code that was judged lies beside it: what was handed in may change.
+
+CODE = "code"  # the folder of the code that was judged
+MOST_CODE = 200_000  # characters
+_BETWEEN = "\n\n# %%\n"  # cells
+
+
+def write_verdicts(folder: Path, verdicts: Sequence[Verdict]) -> tuple[Path, ...]:
+    """Write each verdict to its own file in `folder`; return the paths, sorted by student.
+
+    Files of students who are not among `verdicts` stay. Raise `KitError` when one student has
+    two verdicts or the folder cannot be written.
+    """
+    return tuple(write_verdict(folder, verdict) for verdict in sorted_roll(verdicts))
+
+
+def write_verdict(folder: Path, verdict: Verdict) -> Path:
+    """Write one verdict to its file in `folder`; return the path. Raises as `write_verdicts`."""
+    path = folder / _name(verdict.student)
+    write_whole(path, verdict.to_json())
+    return path
+
+
+def read_verdicts(folder: Path) -> tuple[Verdict, ...]:
+    """Read the verdicts that `write_verdicts` left in `folder`, sorted by student.
+
+    Raise `KitError` when the folder has no verdicts, or has a JSON file that is not a verdict.
+    """
+    return sorted_roll(list(_read(folder)))
+
+
+def read_outlines(folder: Path) -> tuple[Verdict, ...]:
+    """Return the outlines of what `read_verdicts` reads: a large class fits into memory."""
+    return sorted_roll(list(map(VerdictOutlines().of, _read(folder))))
+
+
+def _read(folder: Path) -> Iterator[Verdict]:
+    paths = list(files_in(folder, ".json"))
+    if not paths:
+        raise KitError(
+            "there are no verdicts",
+            place=str(folder),
+            cure="grade the class first, or name its results: in a course, graded/EXERCISE",
+        )
+    yield from map(read_verdict, paths)
+
+
+def find_verdict(folder: Path, student: str) -> Verdict | None:
+    """Return the verdict that `write_verdict` left about `student`, None when there is none.
+
+    Raise `KitError` when the file is not a verdict on this student.
+    """
+    path = verdict_file(folder, student)
+    if not path.is_file():
+        return None
+    verdict = read_verdict(path)
+    if verdict.student != student:
+        raise KitError(
+            f"{path.name} is not about the student that it is named after",
+            place=str(path),
+            cure="remove the file, and grade again",
+        )
+    return verdict
+
+
+def verdict_file(folder: Path, student: str) -> Path:
+    """Return where the verdict about `student` lies in `folder`, if there is one."""
+    return found_in(folder, _name(student))
+
+
+def _name(student: str) -> str:
+    return f"{file_stem(student)}.json"
+
+
+def read_verdict(path: Path) -> Verdict:
+    """Read one verdict file; raise `KitError` when it is none, and OSError."""
+    try:
+        return Verdict.from_json(path.read_text(encoding="utf-8"))
+    except (ValueError, KeyError, TypeError) as error:
+        raise KitError(
+            f"{path.name} is not a verdict: {type(error).__name__}",
+            place=str(path),
+            cure="remove the file, or grade the submission again",
+        ) from error
+
+
+def write_code(output: Path, folder: str, student: str, file: str, cells: Sequence[str]) -> str:
+    """Keep the code that was judged in `output`, below the name of its file; return the code."""
+    code = _BETWEEN.join(cells)
+    code = code if len(code) <= MOST_CODE else f"{code[:MOST_CODE]}{ELLIPSIS}"
+    write_whole(output / CODE / folder / _code_name(student), f"{clean_line(file, 200)}\n{code}")
+    return code
+
+
+def read_code(output: Path, student: str) -> tuple[str, str]:
+    """Return the name of the file that was judged, and its code; both "" where nothing is kept.
+
+    Raise `KitError` when another file than the kit's is there.
+    """
+    path = found_in(output / CODE, _code_name(student))
+    try:
+        text = read_small(path, 4 * MOST_CODE + 1_000).decode("utf-8", "replace")
+    except FileNotFoundError:
+        return "", ""
+    file, _, code = text.partition("\n")
+    return file, code
+
+
+def _code_name(student: str) -> str:
+    return f"{file_stem(student)}.txt"
+
+
+# The JSON Schema of a verdict file, made from the classes that are written into it.
+#
+# `docs/verdict.schema.json` is this schema, published; a test compares them. Its version changes
+# when a program that reads verdict files would have to change.
+
+_PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+
+
+def verdict_schema() -> dict[str, Any]:
+    """Return the schema, of the draft 2020-12."""
+    definitions: dict[str, Any] = {}
+    whole = _object(Verdict, definitions)
+    numbers = {"type": "number", "minimum": 0}
+    own = {"version": {"const": FORMAT_VERSION}, "points": numbers, "max_points": numbers}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "The verdict on one submission",
+        "description": "What `attn grade` writes to verdicts/STUDENT.json. Text is a student's "
+        "as it was handed in: clean it before you show it.",
+        **whole,
+        "properties": {**own, **whole["properties"]},
+        "required": [*own, *whole["required"]],
+        "$defs": dict(sorted(definitions.items())),
+    }
+
+
+def schema_text() -> str:
+    """Return the schema as the text of its file."""
+    return json.dumps(verdict_schema(), indent=2) + "\n"
+
+
+def _object(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:
+    hints = get_type_hints(kind)
+    names = [field.name for field in dataclasses.fields(kind) if field.name not in LEFT_OUT]
+    return {
+        "type": "object",
+        "properties": {name: _schema(hints[name], definitions) for name in names},
+        "required": [name for name in names if name not in ADDED],
+        "additionalProperties": False,
+    }
+
+
+def _schema(declared: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+    if get_origin(declared) is types.UnionType:
+        return {"anyOf": [_schema(each, definitions) for each in get_args(declared)]}
+    if get_origin(declared) is tuple:
+        return _sequence(get_args(declared), definitions)
+    if declared in _PLAIN:
+        return {"type": _PLAIN[declared]}
+    if issubclass(declared, enum.StrEnum):
+        # What is only said at home is in no verdict file.
+        return {"enum": [each.value for each in declared if each is not Outcome.WAITS]}
+    if declared.__name__ not in definitions:
+        definitions[declared.__name__] = {}  # it may hold itself
+        definitions[declared.__name__] = _object(declared, definitions)
+    return {"$ref": f"#/$defs/{declared.__name__}"}
+
+
+def _sequence(kinds: tuple[Any, ...], definitions: dict[str, Any]) -> dict[str, Any]:
+    if kinds[-1] is Ellipsis:
+        return {"type": "array", "items": _schema(kinds[0], definitions)}
+    items = [_schema(each, definitions) for each in kinds]
+    return {"type": "array", "prefixItems": items, "minItems": len(items), "maxItems": len(items)}

@@ -13,12 +13,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from autograder.errors import KitError
-from autograder.model.exercise import Exercise
-from autograder.model.files import read_small, write_whole
-from autograder.model.sanitize import clean, clean_line
-from autograder.model.symbols import count, step_mark
-from autograder.model.verdict import Finding, Outcome, StepVerdict, Verdict
 from autograder.reports.roll import class_roll
+from autograder.values.exercise import Exercise
+from autograder.values.files import read_small, write_whole
+from autograder.values.sanitize import clean, clean_line
+from autograder.values.symbols import count, step_mark
+from autograder.values.verdict import Finding, Outcome, StepVerdict, Verdict
 
 _SHARED = 2  # students who have made the same mistake without a name
 _CODE_BYTES = 4

@@ -13,11 +13,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from autograder.model.exercise import Exercise
-from autograder.model.sanitize import clean_line, terminal_line
-from autograder.model.symbols import count, key, mark, number, step_mark, style
-from autograder.model.verdict import Outcome, Verdict
-from autograder.reports.advice import first_line
+from autograder.reports.class_summary import first_line
 from autograder.reports.feedback import level_words, unprotected_words
 from autograder.reports.gradebook_entry import (
     NO_ENTRIES,
@@ -26,8 +22,11 @@ from autograder.reports.gradebook_entry import (
     max_points_of,
     points_of,
 )
-from autograder.reports.roll import class_roll, shown_names
-from autograder.reports.student_record import NO_RECORDS, StudentRecords
+from autograder.reports.roll import NO_RECORDS, StudentRecords, class_roll, shown_names
+from autograder.values.exercise import Exercise
+from autograder.values.sanitize import clean_line, terminal_line
+from autograder.values.symbols import count, key, mark, number, step_mark, style
+from autograder.values.verdict import Outcome, Verdict
 
 NAME, FULL_NAME = 22, 12
 NARROW = 100  # with fewer columns, too little of a diagnosis is left on one line

@@ -6,7 +6,7 @@ what it needs from here to limit its grader processes, and never starts a worker
 
 from typing import TYPE_CHECKING
 
-from autograder.model.protection import Protection
+from autograder.values.symbols import Protection
 
 if TYPE_CHECKING:
     from autograder.sandbox.workers import SandboxedStudent

@@ -6,14 +6,15 @@ question raises `WireError`, and a name that nobody asked about goes no further.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from autograder.model.request import (
+from autograder.sandbox.zygote_process import is_memory_error
+from autograder.values.request import (
     ExceptionReport,
     Failed,
     Reply,
@@ -22,14 +23,13 @@ from autograder.model.request import (
     Sighting,
     Watched,
 )
-from autograder.model.sanitize import clean
-from autograder.model.symbols import not_there, not_written
-from autograder.model.verdict import Outcome
-from autograder.protocol import wire
-from autograder.protocol.call import MOST_CALLS, LayerCall, StandIn
-from autograder.protocol.wire import CODE, MESSAGE, NAME, SHAPES
-from autograder.sandbox.zygote_process import is_memory_error
+from autograder.values.sanitize import clean
+from autograder.values.symbols import not_there, not_written
+from autograder.values.verdict import Outcome
+from autograder.worker import wire
+from autograder.worker.call import MOST_CALLS, LayerCall, StandIn
 from autograder.worker.sightings import LARGEST_SEEN, MOST_SEEN
+from autograder.worker.wire import CODE, MESSAGE, NAME, SHAPES, Value
 
 _ASK = b'{"ask": '
 LONGEST_KEPT = 8192  # bytes of a header; it could hold anything beside what is expected
@@ -183,15 +183,19 @@ def read_watched(
     calls, reached = header.get("calls", []), header.get("reached", [])
     if type(calls) is not list or len(calls) > MOST_CALLS:
         raise wire.WireError("calls are not listed, or are too many")
-    if type(reached) is not list or any(name not in steps for name in reached):
+    if type(reached) is not list or not all(_is_one_of(name, steps) for name in reached):
         raise wire.WireError("steps are not listed, or were not asked about")
     made = tuple(_made_call(facts, payload, steps) for facts in calls)
     reply = read_reply(header, payload, number, request)
     return Watched(reply, made, frozenset(reached))
 
 
+def _is_one_of(name: Any, steps: Collection[str]) -> bool:
+    return type(name) is str and name in steps
+
+
 def _made_call(facts: Any, payload: wire.Payload, steps: Collection[str]) -> LayerCall:
-    if type(facts) is not dict or facts.get("step") not in steps:
+    if type(facts) is not dict or not _is_one_of(facts.get("step"), steps):
         raise wire.WireError("a call is of no step that was asked about")
     names, answered, bound = (facts.get(name) for name in ("names", "answered", "bound"))
     if type(names) is not list or len(names) > wire.MAX_ITEMS:
@@ -301,3 +305,44 @@ def _shape(shape: Any) -> tuple[int, ...]:
     if any(type(size) is not int or not 0 <= size <= wire.MAX_AXIS for size in shape):
         raise wire.WireError("an axis has no valid size")
     return tuple(shape)
+
+
+# Answers workers' questions about earlier steps, with what the reference gives.
+#
+# The questions come from untrusted code. One that is too large is refused before it is read, and
+# an answer that raises is a refusal too: only what the student's code passed on can have made it
+# raise.
+
+AnswerOfReference = Callable[
+    [str, tuple[Value, ...], Mapping[str, Value], tuple[Value, ...]], Value | None
+]
+
+_LARGEST_QUESTION = 8 * 1024 * 1024  # bytes of all arrays; what is too much work, `answer` refuses
+
+
+class ReferenceAnswers:
+    """Answers questions with `answer`, as frames; None refuses all."""
+
+    def __init__(self, answer: AnswerOfReference | None) -> None:
+        self._answer = answer
+
+    def frame(self, number: int, head: bytes, payload: bytes, leaning_on: Collection[str]) -> bytes:
+        """Return the frame that answers the question `number`, about a step of `leaning_on`.
+
+        Raises `WireError` when the question is not well formed.
+        """
+        if len(payload) > _LARGEST_QUESTION:
+            return answer_frame(number, None)
+        header, arrays = wire.read_frame(head, payload)
+        question = read_question(header, arrays, number, leaning_on)
+        try:
+            return answer_frame(number, self._answered(question))
+        except Exception:  # what the student's code passed is wrong; its own step may say how
+            return answer_frame(number, None)
+
+    def _answered(self, question: Question) -> Value | None:
+        if self._answer is None:
+            return None
+        return self._answer(
+            question.step, question.arguments, question.keywords, question.cotangents
+        )

@@ -21,8 +21,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from autograder.protocol import wire
-from autograder.protocol.wire import FrameBuffer
+from autograder.worker import wire
+from autograder.worker.wire import FrameBuffer
 
 # The time a worker has for one question: processor time, so that a busy machine is fair.
 #

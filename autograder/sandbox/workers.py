@@ -13,7 +13,12 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
-from autograder.model.request import (
+from autograder.sandbox import exchange
+from autograder.sandbox import worker_channel as channels
+from autograder.sandbox.exchange import AnswerOfReference, ReferenceAnswers
+from autograder.sandbox.worker_channel import Allowance, Budget
+from autograder.sandbox.zygote_process import Killed, ZygoteDied, judge
+from autograder.values.request import (
     ExceptionReport,
     Failed,
     KnownReplies,
@@ -23,15 +28,10 @@ from autograder.model.request import (
     Sighting,
     Watched,
 )
-from autograder.model.sanitize import clean
-from autograder.model.verdict import Outcome
-from autograder.protocol import wire
-from autograder.protocol.call import StandIn
-from autograder.sandbox import exchange
-from autograder.sandbox import worker_channel as channels
-from autograder.sandbox.reference_answers import AnswerOfReference, ReferenceAnswers
-from autograder.sandbox.worker_channel import Allowance, Budget
-from autograder.sandbox.zygote_process import Killed, ZygoteDied, judge
+from autograder.values.sanitize import clean
+from autograder.values.verdict import Outcome
+from autograder.worker import wire
+from autograder.worker.call import StandIn
 
 if TYPE_CHECKING:
     from autograder.sandbox.zygote import Worker, Zygote

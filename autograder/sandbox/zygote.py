@@ -15,14 +15,14 @@ from types import TracebackType
 from typing import Any, Self
 
 from autograder.errors import KitError
-from autograder.model.exercise import Limits
-from autograder.model.import_path import run_python
-from autograder.model.machine_fault import limit_named_in, limit_reached
-from autograder.model.protection import Protection
-from autograder.model.sanitize import clean, terminal_line
-from autograder.protocol import wire
-from autograder.sandbox import access, measurement, probe
+from autograder.sandbox import access, measurement
 from autograder.sandbox import worker_channel as channels
+from autograder.sandbox.access import (
+    PackageFolders,
+    find_package_folders,
+    location,
+    needed_for,
+)
 from autograder.sandbox.measurement import (
     Measured,
     demand,
@@ -31,15 +31,14 @@ from autograder.sandbox.measurement import (
     demand_preconditions,
     unconfined,
 )
-from autograder.sandbox.package_folders import (
-    PackageFolders,
-    find_package_folders,
-    location,
-    needed_for,
-)
 from autograder.sandbox.worker_channel import Channel
 from autograder.sandbox.workers import SandboxedStudent
 from autograder.sandbox.zygote_process import Ending, ZygoteDied, ZygoteProcess, cpu_seconds
+from autograder.values.exercise import Limits
+from autograder.values.sanitize import clean, terminal_line
+from autograder.values.symbols import Protection
+from autograder.values.this_machine import limit_named_in, limit_reached, run_python
+from autograder.worker import wire
 from autograder.worker.plan import PACKAGE, Plan
 
 # Why workers cannot load a library that they need: the real cause, and its cure.
@@ -374,19 +373,19 @@ class Zygote:
 
     def _measure(self, process: ZygoteProcess) -> None:
         """Complete `measured` with a worker's user and layers, and with what it could do."""
-        cells = (probe.ATTEMPTS.read_text(encoding="utf-8"),)
+        cells = (measurement.ATTEMPTS.read_text(encoding="utf-8"),)
         try:
             worker = self._fork(process, 0)
             self.end(worker)
         except ZygoteDied as error:
             raise unconfined(str(error)) from None
         self.measured = replace(self.measured, landlock=worker.landlock, uid=worker.uid)
-        bait = probe.ProbeTargets(self._canary, self._secrets, self._uid, self._library)
+        bait = measurement.ProbeTargets(self._canary, self._secrets, self._uid, self._library)
         self._measuring = True
         try:
             with SandboxedStudent(self, cells, seed=0) as attempts:
                 memory = self.limits.memory_megabytes
-                trials = probe.try_everything(attempts.ask, bait, memory)
+                trials = measurement.try_everything(attempts.ask, bait, memory)
         finally:
             self._measuring = False
         self.measured = replace(self.measured, trials=trials)

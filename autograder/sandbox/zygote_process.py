@@ -22,10 +22,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from autograder.model.exercise import Limits
-from autograder.model.import_path import ONE_THREAD
-from autograder.model.request import ExceptionReport, Failed
-from autograder.model.verdict import Outcome
+from autograder.values.exercise import Limits
+from autograder.values.request import ExceptionReport, Failed
+from autograder.values.this_machine import ONE_THREAD
+from autograder.values.verdict import Outcome
 from autograder.worker.plan import PACKAGE, Plan
 
 # How a worker ended, judged by what the host itself observed.

@@ -5,33 +5,138 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from autograder.authoring.rungs import FILE as RUNGS
+from autograder.authoring.rungs import read_rungs
 from autograder.errors import KitError
 from autograder.judging.time_limit import GRACE, WALL, still_running
-from autograder.ladder.rungs import FILE as RUNGS
-from autograder.ladder.rungs import read_rungs
-from autograder.learning.own_work import home_words
-from autograder.learning.runner.checking import LOADING, MARGIN, Checking
-from autograder.learning.runner.line_order import LineOrder
-from autograder.learning.runner.results import Checkup, StepRun, top_still_running
-from autograder.learning.runner.same_process import SameProcess
-from autograder.learning.runner.step_pictures import picture_of_run
-from autograder.model.exercise import SOLUTION, Step, generated, read_exercise
-from autograder.model.shipped import handed_out
-from autograder.model.verdict import Finding
-from autograder.notebook.card import Card
-from autograder.notebook.prose import shown_in_page
-from autograder.play.mistake_costs import read_costs
+from autograder.learning.card import Card, shown_in_page
+from autograder.learning.checking import LOADING, MARGIN, Checking
+from autograder.learning.results import Checkup, StepRun, top_still_running
+from autograder.learning.same_process import SameProcess
+from autograder.learning.step_lesson import LineOrder
+from autograder.learning.step_pictures import picture_of_run
+from autograder.learning.workspace import home_words
+from autograder.play.language_model import loss_words, read_costs, spoken_mistake_words
 from autograder.play.performance import hear
-from autograder.play.speech_words import loss_words, mistake_words
 from autograder.reports.finding import html, step_text
-from autograder.site.script_pieces import ScriptPieces
 from autograder.submission.cells import find_definitions
 from autograder.submission.code import Texts, code_in
 from autograder.submission.file_text import Unreadable, plain_text
 from autograder.submission.reading import Submission
+from autograder.values.exercise import SOLUTION, Step, generated, read_exercise
+from autograder.values.this_machine import handed_out
+from autograder.values.verdict import Finding
+
+# An exercise's script, cut at its steps: what stands in an editor, and what between them.
+
+CELL = "# %%"
+
+
+@dataclass(frozen=True)
+class ScriptPieces:
+    """The code of each step by its name, what stands above each, and what below the last.
+
+    Of a step that is there more than once, the last counts, as when Python runs the script.
+    """
+
+    code: dict[str, str]
+    above: dict[str, str]
+    below: str
+
+    @classmethod
+    def of(cls, script: str, steps: Iterable[str]) -> ScriptPieces:
+        """Cut a script; a step that is not in it is in none of the pieces."""
+        lines, names, end = script.split("\n"), {*steps}, 0
+        code, above = dict[str, str](), dict[str, str]()
+        for span in find_definitions(script):
+            if span.name in names:
+                code[span.name] = "\n".join(lines[span.first - 1 : span.last])
+                above[span.name] = "\n".join(lines[end : span.first - 1])
+                end = span.last
+        return cls(code, above, "\n".join(lines[end:]))
+
+    def own_code(self, text: str) -> dict[str, str]:
+        """Return what a learner's file has for each editor; `self` is the script handed out.
+
+        It is cut at our headings, whatever stands between them, so that a saved file comes back
+        letter for letter; at its definitions where it has none of them.
+        """
+        lines = text.split("\n")
+        starts = self._starts(lines)
+        if not starts:
+            return self._defined(ScriptPieces.of(text, self.above))
+        defined = {each.name: each.first - 1 for each in find_definitions(text)}
+        others = self.above.keys() - starts.keys()
+        starts |= {name: defined[name] for name in others if name in defined}
+        order = sorted(starts, key=starts.__getitem__)
+        halves = [_halves(self.above[name]) for name in order]
+        ends = [*(starts[name] for name in order[1:]), len(lines)]
+        leads = [*(lead for lead, _ in halves), self.below.split("\n")]
+        own = dict[str, str]()
+        for name, end, (_, heading), lead in zip(order, ends, halves, leads[1:]):
+            ours = [] if name in others else heading
+            piece = lines[starts[name] + len(ours[:2]) : end]  # its title may be another
+            own[name] = _without_end(piece[_same(piece, ours[2:]) :], lead)
+        above = lines[: starts[order[0]]]
+        kept = _same(above, leads[0])
+        if added := _without_end(above[kept:], leads[0][kept:]).strip():
+            own[order[0]] = f"{added}\n\n\n{own[order[0]]}"
+        return own
+
+    def _starts(self, lines: Sequence[str]) -> dict[str, int]:
+        """Return the line from 0 of each step's heading, of those that a file has."""
+        starts, last = dict[str, int](), 0
+        titles = [_title(line) for line in lines]
+        for name, above in self.above.items():
+            lead, heading = _halves(above)
+            whole = _find(lines, [*lead, *heading], last)
+            title = [_title(line) for line in heading[:2]]
+            found = whole + len(lead) if whole >= 0 else _find(titles, title, last)
+            if title and found >= 0:
+                starts[name] = found
+                last = found + 1
+        return starts
+
+    def _defined(self, own: ScriptPieces) -> dict[str, str]:
+        return {
+            name: code
+            if own.above[name].split() == self.above[name].split()
+            else f"{own.above[name].strip()}\n\n\n{code}".lstrip()
+            for name, code in own.code.items()
+        }
+
+
+def _halves(above: str) -> tuple[list[str], list[str]]:
+    """Return the lines above a step's heading, and those from the heading on."""
+    lines = above.split("\n")
+    at = max((number for number, line in enumerate(lines) if line == CELL), default=len(lines))
+    return lines[:at], lines[at:]
+
+
+def _title(line: str) -> str:
+    """Return a line without what stands far to the right in it: where the step has its place."""
+    return line.split("  ")[0].rstrip()
+
+
+def _find(lines: Sequence[str], wanted: Sequence[str], start: int) -> int:
+    """Return where these lines stand in a row, from `start` on, or -1."""
+    places = range(start, len(lines) - len(wanted) + 1)
+    return next((at for at in places if lines[at : at + len(wanted)] == wanted), -1)
+
+
+def _without_end(lines: Sequence[str], ours: Sequence[str]) -> str:
+    return "\n".join(lines[: len(lines) - _same(lines[::-1], ours[::-1])])
+
+
+def _same(lines: Sequence[str], ours: Sequence[str]) -> int:
+    """Return how many lines at the beginning are ours."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(lines, ours)))
+
 
 SLOW = (
     "A check took {:.1f} s here. Where code is graded, it is stopped after {:g} s of processor "
@@ -97,7 +202,7 @@ class Page:
                 loss = hear(checking, speaker, self._jobs, lambda text: None)
         except KitError as error:
             return f"<p>{html(error.fact)}</p>"
-        paragraphs = [(loss_words(loss),), *mistake_words(read_costs(folder), met)]
+        paragraphs = [(loss_words(loss),), *spoken_mistake_words(read_costs(folder), met)]
         return "".join(f"<p>{'<br>'.join(map(html, lines))}</p>" for lines in paragraphs)
 
     def _heard(self, message: Mapping[str, Any]) -> None:

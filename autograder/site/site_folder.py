@@ -9,17 +9,25 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import zipfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape, unescape
 from importlib.metadata import distribution
 from pathlib import Path
 
-from autograder.building.guide import GUIDE_STYLE
+from autograder.authoring.contents import with_first_cell
+from autograder.authoring.lesson import GUIDE_STYLE, STUB, markdown_html
+from autograder.authoring.rungs import FILE as RUNGS
+from autograder.authoring.rungs import PuzzleLine, Rungs, read_rungs
 from autograder.errors import KitError
-from autograder.ladder.rungs import FILE as RUNGS
-from autograder.ladder.rungs import read_rungs
-from autograder.model.exercise import (
+from autograder.learning.step_lesson import asked_after
+from autograder.reports.finding import needed_steps
+from autograder.site.in_page import ScriptPieces
+from autograder.site.parts import EDITOR, EDITOR_LICENSES, NPM, NUMPY, PYODIDE_FILES
+from autograder.values.exercise import (
     EXAMPLES,
     GENERATED,
     MANIFEST,
@@ -28,11 +36,242 @@ from autograder.model.exercise import (
     Exercise,
     generated,
 )
-from autograder.model.shipped import PACKAGE
-from autograder.releasing.contents import with_first_cell
-from autograder.site.exercise_page import LICENSES, ExercisePage, start_page
-from autograder.site.parts import EDITOR, EDITOR_LICENSES, NPM, NUMPY, PYODIDE_FILES
-from autograder.site.script_pieces import ScriptPieces
+from autograder.values.this_machine import PACKAGE
+
+# The page of an exercise: its guide, with an editor where each stub stands.
+#
+# Nothing is fetched from elsewhere and no script stands in the page. What the scripts need to
+# know is beside them, as data.
+
+POLICY = (
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; "
+    "connect-src 'self'; img-src data:; style-src 'self' 'unsafe-inline'; base-uri 'none'; "
+    "form-action 'none'"
+)
+KEYS = "In an editor, Ctrl+Enter checks the step, and Escape and then Tab leaves the editor."
+TITLE = "Build attention step by step"
+NOTHING_TO_INSTALL = (
+    "Open an exercise, write, and check: there is nothing to install. What you write stays in this "
+    "browser, and these pages send nothing to anybody."
+)
+NOT_GRADED = "Nothing is graded here."
+HANDED_IN = (
+    "Nothing is graded here: save your code as .py, and hand that file in as your course says. "
+    "Grades come from there, never from these pages."
+)
+_NO_SCRIPT = "Here is nothing but the lesson, since this browser runs no scripts."
+NO_SCRIPT = f"<noscript><style>.unserved {{ display: none; }}</style><p>{_NO_SCRIPT}</p></noscript>"
+# A script takes it away; where none is loaded, it comes into sight.
+NOT_SERVED = (
+    "There are no editors here yet. If none come, the page was opened as a file, or a part of it "
+    "is missing: load it again. Or serve its folder: type <code>python -m http.server</code> "
+    "there, and open http://localhost:8000."
+)
+PRINTS = "Write it below your code: a check shows what it prints."
+LICENSES = "licenses.txt"
+LICENSED = "The licenses of what these pages are made of"
+_END = "</body>\n</html>\n"
+READS = (
+    "Your layer gets the sentence with the numbers and the matrices that you followed by hand: "
+    "where does each word look? Then it takes the place of the attention in a small language "
+    "model, which has learned plays by Shakespeare, one character after the other. Every character "
+    "that you read there went through your code. It takes up to a minute."
+)
+# What a lesson says to who has the notebook, or the file and a terminal.
+_ELSEWHERE = re.compile(
+    r"In the notebook, (?P<own>add a cell)?[^.]*\.(?: With the file, [^<]*<code>[^<]*</code>\.)?"
+)
+_MAIN = re.compile(r"<main>\n(.*)</main>", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class ExercisePage:
+    """An exercise as a page shows it: its guide, its script in pieces, the name of a course.
+
+    rungs: the lines to sort of each step, where they may be shown.
+    """
+
+    exercise: Exercise
+    guide: str
+    script: ScriptPieces
+    course: str = ""
+    rungs: Mapping[str, Rungs] = field(default_factory=dict)
+
+    def html(self) -> str:
+        """Return the page."""
+        exercise, main = self.exercise, _MAIN.search(self.guide)
+        lesson = main[1] if main else ""
+        for question in self._after.values():  # it is asked below the step, once that passes
+            lesson = lesson.replace(question, "")
+        lesson = _ELSEWHERE.sub(lambda told: PRINTS if told["own"] else "", lesson)
+        lesson = STUB.sub(self._step, lesson)
+        facts = {
+            "exercise": exercise.name,
+            "below": self.script.below,
+            "finale": _reading_cells(exercise),
+            "steps": [
+                {
+                    "name": step.name,
+                    "needed": step in needed_steps(exercise),
+                    "above": self.script.above[step.name],
+                }
+                for step in exercise.steps
+            ],
+        }
+        data = json.dumps(facts).replace("</", "<\\/")  # it cannot end the element
+        course = f"<span>{escape(self.course)}</span> " if self.course else ""
+        return (
+            f"{_head(exercise.title)}"
+            f'<script type="application/json" id="facts">{data}</script>\n'
+            '<script type="module" src="page.js"></script>\n</head>\n<body>\n'
+            f'<header>{course}<a href="./">All exercises</a> <span id="count"></span> '
+            '<button data-act="save">Save as .py</button> '
+            '<label class="file">Load a .py <input id="load" type="file" accept=".py"></label> '
+            f'<span id="python" role="status"><span class="unserved">{NOT_SERVED}</span></span> '
+            '<span id="kept" role="status"></span></header>'
+            f"\n<main>\n{NO_SCRIPT}\n"
+            f'<p class="keys">{HANDED_IN if self.course else NOT_GRADED} {KEYS}</p>\n'
+            f"{lesson}{_finale(exercise)}</main>\n{_END}"
+        )
+
+    @cached_property
+    def _after(self) -> dict[str, str]:
+        """The question for who has written a step, its answer folded, by the step's name."""
+        names = [step.name for step in self.exercise.steps]
+        asked = {name: asked_after(self.exercise, name) for name in names}
+        return {name: markdown_html(each.folded).strip() for name, each in asked.items() if each}
+
+    def _step(self, stub: re.Match[str]) -> str:
+        """Return what stands in the place of a stub: an editor, buttons, room for an answer."""
+        name = unescape(stub["step"])
+        buttons = " ".join(
+            f'<button data-act="{act}">{words}</button>'
+            for act, words in (("check", "Check"), ("hint", "Hint"), ("reset", "Put the stub back"))
+        )
+        return (
+            f'<section class="step" id="{escape(name)}" data-step="{escape(name)}">'
+            f'<div class="editor"><pre><code>{stub["code"]}</code></pre></div>'
+            f'<p class="buttons">{buttons}</p><div class="answer" aria-live="polite"></div>'
+            '<div class="after" aria-live="polite"><div hidden>'
+            f"{self._after.get(name, '')}</div></div>"
+            f'<div class="hints" aria-live="polite">{"".join(self._hints(name))}</div></section>'
+        )
+
+    def _hints(self, name: str) -> Iterator[str]:
+        """Give what is shown from one number of hints on, and some of it only until another."""
+        step, rungs = self.exercise.step(name), self.rungs.get(name)
+        last = len(step.hints)
+        for number, words in enumerate(step.hints, 1):
+            yield f'<p data-from="{number}" hidden>Hint {number} of {last}: {escape(words)}</p>'
+        if step.similar.strip():
+            yield f'<pre data-from="{last}" hidden>{escape(step.similar.strip())}</pre>'
+        if rungs is None:
+            return
+        lines = "".join(
+            f'<li><button data-act="choose" data-line="{number}">{line}</button></li>'
+            for number, line in enumerate(_shown(rungs, rungs.lines))
+        )
+        yield f'<div data-from="{last}" hidden><p>{escape(rungs.task)} Choose them in their order.'
+        if rungs.gap is not None:
+            yield f' <span data-until="{last + 1}">One hint more shows the step with a gap.</span>'
+        yield f'</p><ol>{lines}</ol><button data-act="order">Try this order</button>'
+        yield '<div class="told"></div></div>'
+        if rungs.gap is not None:
+            code = "\n".join(_shown(rungs, rungs.with_gap()))
+            yield f'<div data-from="{last + 1}" hidden><p>{escape(rungs.gap_task)}</p>'
+            yield f"<pre>{code}</pre></div>"
+
+
+def _shown(rungs: Rungs, chosen: Sequence[PuzzleLine]) -> list[str]:
+    """Return lines of a step as HTML, each with its part where there are several."""
+    parts = len(rungs.parts) > 1
+    return [escape(f"{line.part}: {line.text}" if parts else line.text) for line in chosen]
+
+
+def _reading_cells(exercise: Exercise) -> list[str]:
+    """Return the cells at the end of the notebook in which the layer reads a sentence, if any."""
+    notebook = json.loads((exercise.folder / f"{exercise.name}.ipynb").read_text(encoding="utf-8"))
+    code = ["".join(each["source"]) for each in notebook["cells"] if each["cell_type"] == "code"]
+    last = code.index(f"check({exercise.steps[-1].name})")
+    shown = [number for number, text in enumerate(code) if "show_example(" in text]
+    return code[last + 1 : shown[-1] + 1] if shown else []
+
+
+def _finale(exercise: Exercise) -> str:
+    """Return what there is at the end for whoever has written all that is needed."""
+    if not exercise.speaker:
+        return ""
+    reading = "".join(
+        f"<li>{escape(each.title)}. {escape(each.source)}. {escape(each.why)}</li>"
+        for each in exercise.closing.reading
+    )
+    return (
+        '<section id="finale"><h2>Your layer reads a sentence, and speaks</h2>\n'
+        f"<p>{READS}</p>\n"
+        '<p><button data-act="speak" disabled>Let it read and speak</button> '
+        "<span>When every step passes, this button works.</span></p>\n"
+        '<div class="shown" aria-live="polite"></div>\n'
+        f'<div class="built" hidden><h2>What you have built</h2><p>{escape(exercise.closing.built)}'
+        f"</p><p>To read:</p><ul>{reading}</ul></div></section>\n"
+    )
+
+
+def start_page(
+    exercises: Sequence[Exercise], course: str, wheel: str, downloads: Mapping[str, str]
+) -> str:
+    """Return the page that leads to every exercise.
+
+    course: its name, or "". wheel: the file name of the kit, or "". downloads: the address of each
+    notebook, and of the kit, by name.
+    """
+    here = "".join(
+        f'<li><a href="{each.name}.html">{escape(each.title)}</a><br>{_size(each)}</li>\n'
+        for each in exercises
+        if each.name not in downloads
+    )
+    elsewhere = "".join(
+        f'<li><a href="{downloads[each.name]}" download>{escape(each.title)}</a>'
+        f"<br>{_size(each)}</li>\n"
+        for each in exercises
+        if each.name in downloads
+    )
+    parts = [
+        f"<h1>{TITLE}</h1>",
+        f"<p>{NOTHING_TO_INSTALL} {HANDED_IN if course else NOT_GRADED}</p>",
+        f'<ul class="exercises">\n{here}</ul>' if here else "",
+    ]
+    if elsewhere:
+        kit = f'<a href="{downloads[wheel]}" download>the kit</a>'
+        parts += [
+            "<h2>In JupyterLab, with PyTorch</h2>",
+            f"<p>No browser has PyTorch. So these exercises are notebooks to download, with {kit} "
+            "beside them: save both into one folder, and open the notebook there. It needs Python "
+            "3.11 or newer, and PyTorch (<code>%pip install torch</code>). The first cell of each "
+            "installs the kit with this line:</p>",
+            f"<pre><code>%pip install --quiet ./{escape(wheel)}</code></pre>",
+            f'<ul class="exercises">\n{elsewhere}</ul>',
+        ]
+    parts.append(f'<p class="keys"><a href="{LICENSES}">{LICENSED}</a></p>')
+    name = f"<header>{escape(course)}</header>\n" if course else ""
+    body = "\n".join(filter(None, parts))
+    return f"{_head(course or TITLE)}</head>\n<body>\n{name}<main>\n{body}\n</main>\n{_END}"
+
+
+def _size(exercise: Exercise) -> str:
+    optional = "optional: " * exercise.optional
+    return f"{optional}{len(exercise.steps)} steps, about {exercise.minutes} minutes"
+
+
+def _head(title: str) -> str:
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        f'<title>{escape(title)}</title>\n<link rel="icon" href="data:,">\n'
+        '<link rel="stylesheet" href="page.css">\n'
+    )
+
 
 DOWNLOADS = "download"
 LOCK = "pyodide-lock.json"
@@ -40,8 +279,8 @@ STATIC = Path(__file__).with_name("static")
 LIBRARIES = ("jaxtyping", "wadler-lindig")
 # Of the kit, what a check needs no more of than its source.
 ROOMS = (
-    *("errors", "heatmaps", "judging", "ladder", "learning", "model", "notebook", "play"),
-    *("protocol", "reports", "site", "submission"),
+    *("authoring", "errors", "judging", "learning", "play", "reports", "site", "submission"),
+    *("tracing", "values", "worker"),
 )
 PUBLIC = (MANIFEST, EXAMPLES, MISTAKE_COSTS)
 PYODIDE_LICENSE = """\

@@ -17,8 +17,8 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import Any
 
-from autograder.model.signature import Definition
 from autograder.submission.file_text import Unreadable, plain_text
+from autograder.values.exercise import Definition
 
 MOST_CELLS = 2000
 ASKED = "attention_kit_asked"  # in the metadata of a release: the names of all that is graded

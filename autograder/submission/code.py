@@ -11,8 +11,6 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any, TypeVar
 
-from autograder.model.exercise import Exercise
-from autograder.model.sanitize import file_name
 from autograder.submission.cells import (
     Asked,
     DefinitionNode,
@@ -37,6 +35,8 @@ from autograder.submission.file_text import (
 )
 from autograder.submission.missing_step import not_run, without_copied_stubs
 from autograder.submission.newer_python import Version, needed_python, version_in
+from autograder.values.exercise import Exercise
+from autograder.values.sanitize import file_name
 
 # Cells without what only IPython understands: `%magic`, `!command`, `name?`, pasted prompts.
 #

@@ -16,8 +16,6 @@ from functools import lru_cache
 from types import ModuleType
 
 from autograder.judging.explanation import IMPORTS
-from autograder.model.exercise import Exercise
-from autograder.model.sanitize import LONGEST_NAME, clean_line
 from autograder.submission.cells import UNREADABLE, DefinitionNode, lines_of, parsed, top_level
 from autograder.submission.code import CallRoots
 from autograder.submission.syntax_tree import (
@@ -27,6 +25,8 @@ from autograder.submission.syntax_tree import (
     names_of_statements,
     names_used_in,
 )
+from autograder.values.exercise import Exercise
+from autograder.values.sanitize import LONGEST_NAME, clean_line
 
 # Names that code uses as global ones, and that none of its cells sets.
 #

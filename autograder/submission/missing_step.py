@@ -12,9 +12,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from autograder.judging.explanation import keyword_meant
-from autograder.model.exercise import Exercise
-from autograder.model.sanitize import clean_line
-from autograder.model.signature import Definition
 from autograder.submission.cells import (
     DefinitionNode,
     find_in_piece,
@@ -30,6 +27,8 @@ from autograder.submission.syntax_tree import (
     nodes_in,
     parameters_of,
 )
+from autograder.values.exercise import Definition, Exercise
+from autograder.values.sanitize import clean_line
 
 _ALIKE, _LONGEST_NAME, _LONGEST_LINE = 0.7, 60, 100
 _OTHERS_DEF = ("function", "func", "fun", "fn", "sub", "define")  # what other languages write

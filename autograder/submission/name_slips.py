@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from autograder.judging.explanation import IMPORTS, keyword_meant
 from autograder.judging.library_words import home_of
-from autograder.model.signature import Definition, signature_in
-from autograder.model.verdict import Outcome
 from autograder.submission.cells import DefinitionNode
 from autograder.submission.slip import Slip, WholeCode, WrittenStep, capitalized, quoted
 from autograder.submission.syntax_tree import (
@@ -23,6 +21,8 @@ from autograder.submission.syntax_tree import (
     nodes_in,
     parameters_of,
 )
+from autograder.values.exercise import Definition, signature_in
+from autograder.values.verdict import Outcome
 
 # Names that a step uses and that nothing sets: what they are, or what may be meant.
 

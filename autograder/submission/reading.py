@@ -16,14 +16,14 @@ from functools import cached_property
 from pathlib import Path
 
 from autograder.errors import KitError
-from autograder.model.exercise import Exercise
-from autograder.model.files import NotPlain, opened
-from autograder.model.sanitize import clean_line, file_name
-from autograder.model.verdict import Finding, Outcome
 from autograder.submission.cells import Asked
 from autograder.submission.code import Code, not_the_file, read_code
 from autograder.submission.file_text import Unreadable, bare, is_notebook, is_submission
 from autograder.submission.missing_step import worked_on, written
+from autograder.values.exercise import Exercise
+from autograder.values.files import NotPlain, opened
+from autograder.values.sanitize import clean_line, file_name
+from autograder.values.verdict import Finding, Outcome
 
 # Which of several files counts: the first that holds work, notebooks before scripts.
 #

@@ -16,20 +16,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from autograder.judging.explanation import cause, missing_name
-from autograder.model.exercise import Exercise, given_text
-from autograder.model.request import (
-    ExceptionReport,
-    Failed,
-    KnownReplies,
-    Reply,
-    Request,
-    Sighting,
-    Watched,
-)
-from autograder.model.verdict import Outcome
-from autograder.protocol.call import StandIn
 from autograder.sandbox import SandboxedStudent, Zygote
-from autograder.sandbox.reference_answers import AnswerOfReference
+from autograder.sandbox.exchange import AnswerOfReference
 from autograder.submission.cells import UNREADABLE, DefinitionNode, lines_of, names_anywhere, parsed
 from autograder.submission.file_text import is_notebook
 from autograder.submission.missing_import import (
@@ -44,6 +32,18 @@ from autograder.submission.missing_import import (
 )
 from autograder.submission.reading import Submission
 from autograder.submission.syntax_tree import names_of_statements, nodes_in
+from autograder.values.exercise import Exercise, given_text
+from autograder.values.request import (
+    ExceptionReport,
+    Failed,
+    KnownReplies,
+    Reply,
+    Request,
+    Sighting,
+    Watched,
+)
+from autograder.values.verdict import Outcome
+from autograder.worker.call import StandIn
 
 # Whether the code of a step may call another step: read from its text, and nothing is run.
 #

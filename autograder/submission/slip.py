@@ -12,9 +12,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from autograder.model.sanitize import LONGEST_NAME, clean_line
-from autograder.model.signature import Definition
-from autograder.model.verdict import CheckVerdict, Finding, Outcome, StepVerdict
 from autograder.submission.cells import DefinitionNode, parsed, top_level
 from autograder.submission.syntax_tree import (
     methods_of,
@@ -23,6 +20,9 @@ from autograder.submission.syntax_tree import (
     own_nodes,
     parameters_of,
 )
+from autograder.values.exercise import Definition
+from autograder.values.sanitize import LONGEST_NAME, clean_line
+from autograder.values.verdict import CheckVerdict, Finding, Outcome, StepVerdict
 
 CONSTRUCTOR = "__init__"
 

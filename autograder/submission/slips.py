@@ -7,10 +7,6 @@ import difflib
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-from autograder.model.exercise import Exercise
-from autograder.model.signature import Definition
-from autograder.model.symbols import not_written
-from autograder.model.verdict import Outcome
 from autograder.submission.cells import DefinitionNode, lines_of, parsed, top_level
 from autograder.submission.file_text import is_notebook
 from autograder.submission.missing_import import absent_modules
@@ -42,6 +38,9 @@ from autograder.submission.syntax_tree import (
     nodes_in,
     parameters_of,
 )
+from autograder.values.exercise import Definition, Exercise
+from autograder.values.symbols import not_written
+from autograder.values.verdict import Outcome
 
 _RAISED, _TIMED_OUT, _UNTYPED = (Outcome.RAISED,), (Outcome.TIMED_OUT,), (Outcome.WRONG_TYPE,)
 _DIFFERENT = (Outcome.WRONG_VALUES, Outcome.WRONG_SHAPE)

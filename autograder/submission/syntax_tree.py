@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from autograder.model.signature import Definition
 from autograder.submission.cells import DefinitionNode
+from autograder.values.exercise import Definition
 
 # The nodes of a syntax tree, in the order of `ast.walk`, without its detours.
 #

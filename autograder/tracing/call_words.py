@@ -12,11 +12,6 @@ from autograder.judging.compare import whole_number
 from autograder.judging.examples import Example
 from autograder.judging.expectation import Agrees
 from autograder.judging.value_words import type_words
-from autograder.model.request import Failed, Reply
-from autograder.model.verdict import Finding
-from autograder.protocol.arrays import is_number_mask
-from autograder.protocol.call import LayerCall
-from autograder.protocol.wire import Linear, Value
 from autograder.tracing.calls import (
     CallDeviation,
     MatchedCalls,
@@ -28,6 +23,11 @@ from autograder.tracing.calls import (
     small_error,
 )
 from autograder.tracing.layer_code import LayerCode, named_order
+from autograder.values.request import Failed, Reply
+from autograder.values.verdict import Finding
+from autograder.worker.arrays import is_number_mask
+from autograder.worker.call import LayerCall
+from autograder.worker.wire import Linear, Value
 
 Told = tuple[str, str]  # the fact, and where to look
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from autograder.judging.compare import FLOOR, ResultSpec, agree, apart, whole_number
 from autograder.judging.examples import Example
-from autograder.model.verdict import Finding, Outcome
-from autograder.protocol.call import LayerCall
-from autograder.protocol.wire import Linear, Value
+from autograder.values.verdict import Finding, Outcome
+from autograder.worker.call import LayerCall
+from autograder.worker.wire import Linear, Value
 
 _MOST_ARGUMENTS = 4  # whose orders are tried
 # Of the largest number: right answers in double precision are much nearer, also where a step has

@@ -26,10 +26,6 @@ from autograder.judging.expectation import (
     judge,
     with_attributes,
 )
-from autograder.model.request import Reply, Request, Returned, Watchable
-from autograder.model.verdict import CheckVerdict, Finding, Outcome
-from autograder.protocol.call import BOOLEANS, CORRECTED, StandIn
-from autograder.protocol.wire import Value
 from autograder.tracing.call_words import mask_words
 from autograder.tracing.calls import MatchedCalls, gets_expected
 from autograder.tracing.layer_code import LayerCode, with_added_names, with_class_words
@@ -53,6 +49,10 @@ from autograder.tracing.wrong_step import (
     right_by_itself,
     waiting,
 )
+from autograder.values.request import Reply, Request, Returned, Watchable
+from autograder.values.verdict import CheckVerdict, Finding, Outcome
+from autograder.worker.call import BOOLEANS, CORRECTED, StandIn
+from autograder.worker.wire import Value
 
 _MAY_WAIT = (*TOLD, Outcome.NOT_WRITTEN)
 

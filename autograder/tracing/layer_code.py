@@ -19,10 +19,10 @@ from typing import Any
 from autograder.judging.asking import AskedExample
 from autograder.judging.compare import whole_number
 from autograder.judging.expectation import Refused, listed_names
-from autograder.model.request import ExceptionReport, Failed, Reply, Returned
-from autograder.model.verdict import NO_ATTRIBUTE, Finding
-from autograder.protocol.call import LayerCall
-from autograder.protocol.wire import Value
+from autograder.values.request import ExceptionReport, Failed, Reply, Returned
+from autograder.values.verdict import NO_ATTRIBUTE, Finding
+from autograder.worker.call import LayerCall
+from autograder.worker.wire import Value
 
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 _Defined = ast.FunctionDef | ast.ClassDef

@@ -19,9 +19,13 @@ from autograder.judging.conditions import without_conditions
 from autograder.judging.examples import Example
 from autograder.judging.expectation import Agrees, judge
 from autograder.judging.other_questions import INFLUENCE
-from autograder.model.request import Failed, Reply, Returned, Watchable, Watched
-from autograder.model.verdict import Finding, Outcome
-from autograder.protocol.call import (
+from autograder.tracing.call_words import DeviationWords, Told, ending_words, mask_words
+from autograder.tracing.calls import CallDeviation, MatchedCalls, ValueOrigin, alike
+from autograder.tracing.layer_code import LayerCode, wrong_size
+from autograder.tracing.wrong_step import placed_call, reworded, without_way_back
+from autograder.values.request import Failed, Reply, Returned, Watchable, Watched
+from autograder.values.verdict import Finding, Outcome
+from autograder.worker.call import (
     ANSWER,
     ARGUMENTS,
     BOOLEANS,
@@ -29,11 +33,7 @@ from autograder.protocol.call import (
     RESULTS,
     StandIn,
 )
-from autograder.protocol.wire import Value
-from autograder.tracing.call_words import DeviationWords, Told, ending_words, mask_words
-from autograder.tracing.calls import CallDeviation, MatchedCalls, ValueOrigin, alike
-from autograder.tracing.layer_code import LayerCode, wrong_size
-from autograder.tracing.wrong_step import placed_call, reworded, without_way_back
+from autograder.worker.wire import Value
 
 # What may be wrong inside a layer, and not in what keeps it from running at all.
 TOLD = (Outcome.WRONG_VALUES, Outcome.WRONG_SHAPE, Outcome.WRONG_TYPE, Outcome.RAISED)

@@ -12,12 +12,12 @@ import numpy as np
 
 from autograder.judging.diagnosis import PLACE, place_in, place_inside
 from autograder.judging.value_words import type_words
-from autograder.model.request import Reply, Request, Returned
-from autograder.model.symbols import UNWRITTEN
-from autograder.model.verdict import CheckVerdict, Finding, Outcome
-from autograder.protocol.call import LayerCall
-from autograder.protocol.wire import Value
 from autograder.tracing.calls import small_error
+from autograder.values.request import Reply, Request, Returned
+from autograder.values.symbols import UNWRITTEN
+from autograder.values.verdict import CheckVerdict, Finding, Outcome
+from autograder.worker.call import LayerCall
+from autograder.worker.wire import Value
 
 PASSING = "Each step that your layer calls passes its own check."
 IN_THE_LAYER = "in_the_layer"

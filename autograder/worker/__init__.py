@@ -1,5 +1,5 @@
-"""The untrusted side: the process in which a student's code runs.
+"""The untrusted side: the process in which a student's code runs, and how it is spoken to.
 
-It imports the standard library, the array library and `autograder.protocol`, and nothing
-else of the kit: inside the sandbox no other file of the kit can be seen.
+With it is what both sides speak: frames, arrays, calls. It imports the standard library and the
+array library, and nothing else of the kit: inside the sandbox no other file of it can be seen.
 """

@@ -12,9 +12,8 @@ import signal
 import time
 from typing import NoReturn
 
-from autograder.protocol import arrays, wire
-from autograder.protocol.clock import processor_clock
-from autograder.worker import confinement, serving
+from autograder.worker import arrays, confinement, serving, wire
+from autograder.worker.arrays import processor_clock
 from autograder.worker.control import Control, ProcessStats
 from autograder.worker.host_channel import HostChannel
 from autograder.worker.plan import Layers, Plan

@@ -13,9 +13,9 @@ import socket
 from collections.abc import Iterable
 from typing import Any
 
-from autograder.protocol import arrays, wire
-from autograder.protocol.call import Call, EarlierCall, LayerCall, StandIn
-from autograder.protocol.wire import FrameBuffer
+from autograder.worker import arrays, wire
+from autograder.worker.call import Call, EarlierCall, LayerCall, StandIn
+from autograder.worker.wire import FrameBuffer
 
 _CHUNK = 1 << 16
 _decoded = json.JSONDecoder().raw_decode

@@ -77,5 +77,5 @@ def readable(packages: Iterable[str] = ()) -> tuple[str, ...]:
     """
     prefixes = (sys.base_prefix, sys.base_exec_prefix, sys.prefix)
     interpreter = (os.path.join(prefix, part) for prefix in prefixes for part in _OF_A_PREFIX)
-    ours = (str(PACKAGE / name) for name in ("worker", "protocol", "__init__.py"))
+    ours = (str(PACKAGE / name) for name in ("worker", "__init__.py"))
     return tuple(dict.fromkeys(filter(os.path.exists, (*SYSTEM, *interpreter, *ours, *packages))))

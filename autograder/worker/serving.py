@@ -23,11 +23,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from autograder.protocol import arrays, crossing, wire
-from autograder.protocol.call import Call, CallWatch, Missing, Performed, is_raise, perform
-from autograder.protocol.import_guard import ImportGuard
-from autograder.protocol.wire import CODE, MESSAGE, NAME, SHAPES
-from autograder.worker import sightings
+from autograder.worker import arrays, sightings, wire
+from autograder.worker.arrays import ImportGuard
+from autograder.worker.call import Call, CallWatch, Missing, Performed, is_raise, perform
 from autograder.worker.host_channel import (
     HostChannel,
     HostGone,
@@ -35,6 +33,7 @@ from autograder.worker.host_channel import (
     read_stand_ins,
     written_calls,
 )
+from autograder.worker.wire import CODE, MESSAGE, NAME, SHAPES
 
 # An exception of the student's code, as facts that are safe to read.
 #
@@ -197,7 +196,7 @@ class HostAnswers:
         def encoded(value: Any) -> dict[str, Any]:
             if isinstance(value, np.random.Generator):  # what the host draws follows from it
                 value = wire.Seed(int(value.integers(1 << 63)))
-            return wire.encode(crossing.from_library(value, self._library), parts)
+            return wire.encode(wire.from_library(value, self._library), parts)
 
         types = {leaf.dtype for leaf in _leaves((*arguments, *keywords.values()))}
         if len(types) > 1:  # which the host would not see of bfloat16, and PyTorch refuses
@@ -445,7 +444,7 @@ class Session:
             return perform(names[header["target"]], call)
 
     def _encoded(self, value: Any, parts: list[bytes]) -> dict[str, Any]:
-        return wire.encode(crossing.from_library(value, self._library), parts)
+        return wire.encode(wire.from_library(value, self._library), parts)
 
 
 class _LateImports:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from autograder.checks import walkthrough_beside
-from autograder.protocol.wire import Linear
+from autograder.worker.wire import Linear
 
 # Of a check that gives a step such a layer as `bias=False` makes.
 BARE = pytest.mark.stays(

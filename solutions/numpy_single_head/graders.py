@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from autograder.checks import shared_beside
-from autograder.protocol.wire import Seed
+from autograder.worker.wire import Seed
 
 checks = shared_beside(__file__, "_attention/checks.py")
 sentence = shared_beside(__file__, "_attention/walkthrough.py")

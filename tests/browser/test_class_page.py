@@ -10,10 +10,10 @@ from typing import Any, Literal
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from autograder.model.verdict import ChainVerdict, Finding, Outcome, Verdict
 from autograder.reports.class_page import ClassContext, class_page
 from autograder.reports.misunderstandings import misunderstandings
 from autograder.reports.roll import FollowUp
+from autograder.values.verdict import ChainVerdict, Finding, Outcome, Verdict
 from browser.contrast import too_faint
 from support.verdicts import EXERCISE, verdict
 

@@ -16,8 +16,8 @@ import nbclient
 import nbformat
 import pytest
 
-from autograder.model.symbols import HIDDEN
-from autograder.releasing.wheel import needed
+from autograder.authoring.contents import needed
+from autograder.values.symbols import HIDDEN
 from browser.site_page import made_site
 from support.learner_workspace import NAME, ROOT, WRONG_SOFTMAX
 from support.reference_steps import reference_steps

@@ -22,11 +22,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Playwright, expect
 
-from autograder.model.exercise import read_exercise
-from autograder.site.script_pieces import ScriptPieces
-from autograder.verification.harness import Harness, read_harness
-from autograder.verification.mutant import mutants_of
-from autograder.verification.mutant_judge import MutantJudge, definitions
+from autograder.authoring.harness import Harness, read_harness
+from autograder.authoring.mutant import mutants_of
+from autograder.authoring.mutant_judge import MutantJudge, definitions
+from autograder.site.in_page import ScriptPieces
+from autograder.values.exercise import read_exercise
 from browser.site_page import RIGHT, answer, made_site, write
 from browser.system_browsers import open_chromium, open_firefox
 from support.learner_workspace import NAME, ROOT, start, stub_file

@@ -14,9 +14,9 @@ from autograder.judging.compare import ResultSpec, compare
 from autograder.judging.diagnosis import Candidate, diagnose
 from autograder.judging.distribution import Distributed
 from autograder.judging.expectation import Agrees, judge
-from autograder.model.request import ExceptionReport, Failed, Request, Returned
-from autograder.model.verdict import Finding, Outcome
-from autograder.protocol.wire import Opaque, Value
+from autograder.values.request import ExceptionReport, Failed, Request, Returned
+from autograder.values.verdict import Finding, Outcome
+from autograder.worker.wire import Opaque, Value
 
 RNG = np.random.default_rng(20170612)
 ONE = ResultSpec(("result",), ("B S D",))

@@ -9,9 +9,9 @@ import pytest
 
 from autograder.grading.batch import grade_batch
 from autograder.grading.journal import is_sound
-from autograder.model.exercise import read_exercise
-from autograder.model.verdict import Verdict
 from autograder.submission.reading import Submission
+from autograder.values.exercise import read_exercise
+from autograder.values.verdict import Verdict
 from support.nameless_mistakes import FLATTER, NOT_THE_ROOT, SHARPER, SHARPER_TOO, written
 from support.reference_steps import reference_steps
 

@@ -9,8 +9,8 @@ import pytest
 
 from autograder.checks.conversation import Conversation, ask_together
 from autograder.judging.expectation import CheckFailed
-from autograder.model.request import Failed, KnownReplies, Reply, Request, Returned
-from autograder.model.verdict import Finding, Outcome
+from autograder.values.request import Failed, KnownReplies, Reply, Request, Returned
+from autograder.values.verdict import Finding, Outcome
 
 
 @dataclass

@@ -17,20 +17,20 @@ import numpy as np
 import pytest
 
 from autograder.checks.conversation import Conversation
-from autograder.checks.draw import Draw
+from autograder.checks.marks import Draw
 from autograder.checks.reference import Reference, read_reference
 from autograder.checks.student import Student
 from autograder.grading.batch import remarks_on
 from autograder.judging.compare import ResultSpec, compare
 from autograder.judging.expectation import CheckFailed
 from autograder.judging.inprocess import InProcess
-from autograder.model.exercise import Limits
-from autograder.model.request import Request, Respondent, Returned
-from autograder.model.verdict import Finding, Outcome
-from autograder.protocol import wire
-from autograder.protocol.crossing import round_tripped
 from autograder.sandbox import SandboxedStudent, Zygote
 from autograder.submission.reading import Submission
+from autograder.values.exercise import Limits
+from autograder.values.request import Request, Respondent, Returned
+from autograder.values.verdict import Finding, Outcome
+from autograder.worker import wire
+from autograder.worker.wire import round_tripped
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_SECONDS = 2.0  # for one value in one question; the measured worst is a tenth of it

@@ -19,7 +19,7 @@ from autograder.checks.reference import Misconception, read_reference
 from autograder.checks.submission_judge import JudgedSteps
 from autograder.errors import KitError
 from autograder.judging.examples import read_examples
-from autograder.model.verdict import Outcome, StepVerdict
+from autograder.values.verdict import Outcome, StepVerdict
 from support.judged_steps import judged
 from support.toy_exercise import GRADERS, MISTAKES, RIGHT, toy
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from autograder.grading.batch import grade_batch
-from autograder.model.verdict import Outcome
 from autograder.submission.reading import Submission
+from autograder.values.verdict import Outcome
 from checks.counted_forks import counted_forks
 
 FOLDER = Path(__file__).resolve().parents[2] / "solutions" / "numpy_single_head"

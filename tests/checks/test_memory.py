@@ -12,7 +12,7 @@ from autograder.checks.plugin import GradingPlugin, run_graders
 from autograder.checks.reference import Reference, read_reference
 from autograder.grading.digest import SHARED_SEEDS, input_seed, shared_seed
 from autograder.judging.inprocess import InProcess
-from autograder.model.request import Reply, Request
+from autograder.values.request import Reply, Request
 
 NUMPY = Path(__file__).resolve().parents[2] / "solutions" / "numpy_single_head"
 SECRET = b"a secret of this test"

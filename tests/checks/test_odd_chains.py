@@ -15,8 +15,8 @@ import pytest
 
 from autograder.checks.reference import Reference, read_reference
 from autograder.grading.batch import grade_batch
-from autograder.model.verdict import Outcome
 from autograder.submission.reading import Submission
+from autograder.values.verdict import Outcome
 from support.judged_steps import judged
 
 pytestmark = pytest.mark.slow  # every odd form at every step of every exercise

@@ -14,13 +14,13 @@ from autograder.checks.one_piece import probes, stages_of, trail_of
 from autograder.checks.reference import Reference, read_reference
 from autograder.grading.batch import grade_batch
 from autograder.judging.inprocess import InProcess
-from autograder.model.exercise import Limits, read_exercise
-from autograder.model.request import Request, Returned, Sighting
-from autograder.model.verdict import Outcome, StepVerdict, Verdict
-from autograder.protocol.wire import Seed
-from autograder.reports.advice import chain_sentence
+from autograder.reports.class_summary import chain_sentence
 from autograder.sandbox import SandboxedStudent, Zygote
 from autograder.submission.reading import Submission
+from autograder.values.exercise import Limits, read_exercise
+from autograder.values.request import Request, Returned, Sighting
+from autograder.values.verdict import Outcome, StepVerdict, Verdict
+from autograder.worker.wire import Seed
 from checks.layers_in_one_piece import MULTI, NUMPY, RIGHT, SINGLE, VIT, WRONG, OnePiece
 from support.judged_steps import judged, judged_by
 from support.toy_exercise import GRADERS, SOLUTION, toy

@@ -19,10 +19,10 @@ from autograder.checks.reference import Replay, read_reference
 from autograder.checks.substitution import reference_answer
 from autograder.grading.batch import grade_batch
 from autograder.judging.diagnosis import Candidate
-from autograder.model.exercise import read_exercise
-from autograder.model.request import Request
-from autograder.model.verdict import Outcome, Verdict
 from autograder.submission.reading import Submission
+from autograder.values.exercise import read_exercise
+from autograder.values.request import Request
+from autograder.values.verdict import Outcome, Verdict
 
 FOLDER = Path(__file__).resolve().parents[2] / "solutions" / "numpy_single_head"
 EXERCISE = read_exercise(FOLDER)

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from autograder.authoring.harness import read_harness
 from autograder.checks.marks import by_purpose, only_tells, shares_inputs, step_of
 from autograder.checks.memory import PassingReplies
 from autograder.grading import batch
 from autograder.grading.batch import grade_batch
 from autograder.grading.digest import exercise_hash
-from autograder.model.exercise import Limits, read_exercise
-from autograder.model.request import Failed, Reply, Request, Returned
-from autograder.model.verdict import Outcome, Verdict
 from autograder.sandbox import SandboxedStudent, Zygote, exchange
 from autograder.submission.reading import Submission
-from autograder.verification.harness import read_harness
+from autograder.values.exercise import Limits, read_exercise
+from autograder.values.request import Failed, Reply, Request, Returned
+from autograder.values.verdict import Outcome, Verdict
 from support.mixed_class import mixed_class
 
 ROOT = Path(__file__).resolve().parents[2]

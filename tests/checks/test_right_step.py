@@ -6,8 +6,8 @@ from pathlib import Path
 
 from autograder.checks.submission_judge import led_to_the_first
 from autograder.grading.batch import grade_batch
-from autograder.model.verdict import CheckVerdict, Finding, Outcome, StepVerdict, Verdict
 from autograder.submission.reading import Submission
+from autograder.values.verdict import CheckVerdict, Finding, Outcome, StepVerdict, Verdict
 
 FOLDER = Path(__file__).resolve().parents[2] / "solutions" / "numpy_single_head"
 LAYER = "SingleHeadAttention"

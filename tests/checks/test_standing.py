@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from autograder.authoring.harness import Harness, read_harness
 from autograder.judging.conditions import STANDING
-from autograder.verification.harness import Harness, read_harness
 
 SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
 

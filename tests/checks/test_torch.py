@@ -14,12 +14,12 @@ import pytest
 import torch
 from torch import nn
 
+from autograder.authoring.harness import read_harness
 from autograder.checks.reference import load_module
 from autograder.grading.batch import grade_batch
-from autograder.model.exercise import read_exercise
-from autograder.model.verdict import Outcome, Verdict
 from autograder.submission.reading import Submission, read_submission
-from autograder.verification.harness import read_harness
+from autograder.values.exercise import read_exercise
+from autograder.values.verdict import Outcome, Verdict
 from checks.counted_forks import counted_forks
 from demo.sample_class import SampleStudent, hand_in, read_sample_class
 

@@ -12,7 +12,7 @@ from autograder.judging.asking import ask_example, settled
 from autograder.judging.conditions import STANDING
 from autograder.judging.examples import read_examples
 from autograder.judging.inprocess import InProcess
-from autograder.model.verdict import Finding, Outcome
+from autograder.values.verdict import Finding, Outcome
 from support.learner_workspace import ROOT
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from autograder.judging.examples import facts_in, packed
-from autograder.model.exercise import EXAMPLES
-from autograder.model.verdict import Outcome, Verdict
+from autograder.values.exercise import EXAMPLES
+from autograder.values.verdict import Outcome, Verdict
 from support.copied_exercise import copy_exercise
 from support.small_release import TOY, write_toy
 from support.typed_commands import ATTN, Run, typed

@@ -11,18 +11,17 @@ from pathlib import Path
 import pytest
 
 from autograder.cli.follow_ups import find_follow_ups
-from autograder.grading.unjudged import (
+from autograder.grading.digest import (
     infrastructure,
     needs_newer_python,
     unfinished,
     without_judging,
 )
-from autograder.model.verdict import Finding, Outcome, Verdict
 from autograder.reports.class_page import ClassContext, class_page
 from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, GradebookEntry
-from autograder.reports.roll import FollowUp, write_follow_ups
-from autograder.reports.student_record import MarkQuestion, StudentRecord
+from autograder.reports.roll import FollowUp, MarkQuestion, StudentRecord, write_follow_ups
 from autograder.submission.reading import Submission
+from autograder.values.verdict import Finding, Outcome, Verdict
 from support import verdicts
 from support.verdicts import EXERCISE
 

@@ -12,9 +12,9 @@ import pytest
 
 from autograder.cli import class_results
 from autograder.errors import KitError
-from autograder.model import files
+from autograder.reports.grades_csv import find_verdict, read_verdicts
 from autograder.reports.misunderstandings import DRAFTS, PARAGRAPHS, Paragraph, write_paragraph
-from autograder.reports.verdict_files import find_verdict, read_verdicts
+from autograder.values import files
 from support.copied_exercise import ROOT, copy_exercise
 from support.nameless_mistakes import FLATTER, NOT_THE_ROOT, SHARPER, SHARPER_TOO, written
 from support.typed_commands import Run, typed

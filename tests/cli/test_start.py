@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from autograder.model.import_path import ONE_THREAD
+from autograder.values.this_machine import ONE_THREAD
 
 LED_BY = (
     "autograder.cli.command_line autograder.cli.grade autograder.cli.class_results "

@@ -23,8 +23,8 @@ from autograder.errors import KitError
 from autograder.grading.batch import grade_batch
 from autograder.grading.classroom import GradingRun, grade_class
 from autograder.grading.journal import Journal
-from autograder.model.verdict import Verdict
 from autograder.submission.reading import Submission, read_submission
+from autograder.values.verdict import Verdict
 from cluster.dask_machines import address_of, scheduler, worker
 from support.handed_in import EXERCISE, handed_in
 from support.released_course import NAME, ROOT

@@ -14,8 +14,8 @@ from autograder.cluster.remote_grader import pack, receive, unpack
 from autograder.errors import KitError
 from autograder.grading.digest import exercise_hash
 from autograder.grading.grader_pool import Cause, Loss
-from autograder.model.verdict import Finding, Outcome, Verdict
 from autograder.submission.reading import Submission
+from autograder.values.verdict import Finding, Outcome, Verdict
 from support.verdicts import EXERCISE, verdict
 
 

@@ -19,10 +19,15 @@ from nbgrader.api import Gradebook
 from nbgrader.apps.api import NbGraderAPI
 from traitlets.config import Config
 
-from autograder.building.build import build
+from autograder.authoring.build import build
 from autograder.checks.recording import record_examples
-from autograder.course.assignment_release import command_environment
-from autograder.course.creation import GRADEBOOK, Course, create_course, read_course
+from autograder.course.creation import (
+    GRADEBOOK,
+    Course,
+    command_environment,
+    create_course,
+    read_course,
+)
 from autograder.course.settings import course_directory, read_settings
 from support.built_once import built_once
 from support.fifth_exercise import SOLUTION, fifth_exercise

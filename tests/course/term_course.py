@@ -8,8 +8,7 @@ from pathlib import Path
 import nbformat
 from nbformat.v4 import new_markdown_cell
 
-from autograder.course.assignment_release import release
-from autograder.course.creation import Course, create_course, read_course
+from autograder.course.creation import Course, create_course, read_course, release
 from demo.sample_class import hand_in
 from support.built_once import built_once
 from support.released_course import (

@@ -20,9 +20,9 @@ from nbgrader.api import Gradebook
 from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
 from traitlets.config import Config
 
+from autograder.course.adjustment import PendingUpdate
 from autograder.course.beside import CourseExporter
 from autograder.course.creation import Course, read_course
-from autograder.course.kit_copy import PendingUpdate
 from course.changing_course import FIFTH, MISTAKE, Run, attn, rebuild, update
 from course.changing_course import hand_in as hand_in_ours
 from course.stock_course import FIRST, SECOND, done, files, hand_in, stock_course, tables

@@ -27,10 +27,9 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from nbgrader.converters import NbGraderException
 
 from autograder.course import create_course, read_course
-from autograder.course.assignment_release import command_environment
-from autograder.course.assignment_release import release as release_by_command
 from autograder.course.autograde import CourseAutograde, HarmlessRecord
-from autograder.course.creation import Course
+from autograder.course.creation import Course, command_environment
+from autograder.course.creation import release as release_by_command
 from autograder.course.gradebook import write_gradebook
 from autograder.course.intake import (
     Skeleton,
@@ -45,8 +44,9 @@ from autograder.course.settings import course_directory, read_settings
 from autograder.course.verdict_cells import finished, with_verdict
 from autograder.errors import KitError
 from autograder.grading.classroom import JudgedClass
-from autograder.model.exercise import Exercise, read_exercise
-from autograder.model.verdict import (
+from autograder.submission.reading import Submission, read_submission
+from autograder.values.exercise import Exercise, read_exercise
+from autograder.values.verdict import (
     ChainVerdict,
     CheckVerdict,
     Finding,
@@ -54,7 +54,6 @@ from autograder.model.verdict import (
     StepVerdict,
     Verdict,
 )
-from autograder.submission.reading import Submission, read_submission
 from course.changing_course import done, formgrader, release
 from support.gradebook_scores import scores
 

@@ -14,11 +14,11 @@ import pytest
 from nbformat.v4 import new_markdown_cell
 from nbgrader.api import Gradebook
 
-from autograder.building.build import build
+from autograder.authoring.build import build
 from autograder.checks.recording import record_examples
+from autograder.course.adjustment import write_down
 from autograder.course.course_update import plan_update
 from autograder.course.creation import Course, read_course, render_configuration
-from autograder.course.kit_copy import write_down
 from course.changing_course import (
     FIFTH,
     GIVEN,

@@ -15,12 +15,12 @@ from autograder.course.creation import Course
 from autograder.course.settings import open_gradebook, read_settings
 from autograder.errors import KitError
 from autograder.grading.classroom import JudgedClass
+from autograder.grading.digest import without_judging
 from autograder.grading.grader_pool import GraderPool
-from autograder.grading.unjudged import without_judging
 from autograder.grading.watched_process import Bounds
-from autograder.model.verdict import Finding, Outcome
 from autograder.reports.gradebook_entry import ClassGradebook
 from autograder.submission.reading import read_submission
+from autograder.values.verdict import Finding, Outcome
 from course.changing_course import done, formgrader, nbgrader
 from course.term_course import (
     COPY,

@@ -17,8 +17,8 @@ from autograder.course.graded_attempts import (
     noted_attempts,
 )
 from autograder.errors import KitError
-from autograder.model.marking import DEFAULT_RULES, MarkingRules
-from autograder.model.verdict import CheckVerdict, Finding, Outcome, Verdict
+from autograder.values.symbols import DEFAULT_RULES, MarkingRules
+from autograder.values.verdict import CheckVerdict, Finding, Outcome, Verdict
 from support.verdicts import EXERCISE, verdict
 
 WRONG = Finding(Outcome.WRONG_VALUES, "It is not right.")

@@ -17,18 +17,17 @@ from nbgrader.apps.exportapp import ExportApp
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.utils import parse_utc
 
-from autograder.course.assignment_release import release
 from autograder.course.course_records import CourseRecords
-from autograder.course.creation import Course, read_course
+from autograder.course.creation import Course, read_course, release
 from autograder.course.export import CleanCsv
 from autograder.course.gradebook_entries import read_gradebook
 from autograder.course.graded_attempts import CountedAttempt
 from autograder.course.late_penalty import penalize_late
 from autograder.course.settings import open_gradebook, read_settings
-from autograder.course.stale_release import refuse_stale_release
+from autograder.course.verdict_cells import refuse_stale_release
 from autograder.errors import KitError
 from autograder.platforms.mark_export import class_marks
-from autograder.reports.verdict_files import read_outlines
+from autograder.reports.grades_csv import read_outlines
 from course.changing_course import Run, attn, nbgrader
 from course.term_course import (
     ANSWER,

@@ -10,7 +10,7 @@ import pytest
 from autograder.course.adjusted_exercise import ADJUSTED, read_own_steps
 from autograder.course.creation import Course
 from autograder.errors import KitError
-from autograder.model.exercise import read_exercise
+from autograder.values.exercise import read_exercise
 from course.changing_course import FIFTH, check, new_course, update
 from course.own_steps import ANSWER, write_own_steps
 from support.fifth_exercise import fifth_exercise

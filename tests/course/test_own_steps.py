@@ -10,7 +10,7 @@ import pytest
 from autograder.course.adjusted_exercise import ADJUSTED
 from autograder.course.adjustment import LEFT_OUT, OWN
 from autograder.course.creation import Course, create_course, read_course
-from autograder.model.exercise import read_exercise
+from autograder.values.exercise import read_exercise
 from course.changing_course import (
     FIFTH,
     check,

@@ -14,12 +14,12 @@ import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 
-from autograder.course.assignment_release import release
-from autograder.course.creation import Course, create_course
-from autograder.course.page import ELSEWHERE, clean_markdown
-from autograder.course.shown_work import (
+from autograder.course.creation import Course, create_course, release
+from autograder.course.page import (
+    ELSEWHERE,
     MOST_PICTURES,
     MOST_TEXT,
+    clean_markdown,
     shown_attachments,
     shown_outputs,
 )

@@ -16,9 +16,9 @@ from autograder.grading.classroom import GradingRun, grade_class, read_class
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.journal import JOURNAL, Journal
 from autograder.grading.watched_process import Bounds
-from autograder.model.exercise import Exercise, read_exercise
-from autograder.model.verdict import Outcome, Verdict
 from autograder.submission.reading import Submission
+from autograder.values.exercise import Exercise, read_exercise
+from autograder.values.verdict import Outcome, Verdict
 from support.broken.case import EXERCISE, NAME, Work
 from support.copied_exercise import copy_exercise
 

@@ -21,12 +21,11 @@ from pathlib import Path
 
 import pytest
 
-from autograder.course.assignment_release import command_environment
-from autograder.course.creation import Course
+from autograder.course.creation import Course, command_environment
 from autograder.grading.journal import JOURNAL
-from autograder.model.verdict import Outcome, Verdict
 from autograder.reports.feedback import page_name
-from autograder.reports.verdict_files import read_verdicts
+from autograder.reports.grades_csv import read_verdicts
+from autograder.values.verdict import Outcome, Verdict
 from support.broken.case import EXERCISE, NAME, NOTEBOOK, ROOT, STEPS, Broken, Work
 from support.broken.cases import EVERYBODY
 from support.gradebook_scores import scores

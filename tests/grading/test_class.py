@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from autograder.building.leak import refuse_leaks, secrets_of
+from autograder.authoring.leak import refuse_leaks, secrets_of
 from autograder.errors import KitError
 from autograder.grading.batch import grade_batch
 from autograder.grading.classroom import _equal, grade_class
 from autograder.grading.digest import input_seed
 from autograder.grading.journal import JOURNAL, Journal
-from autograder.model.exercise import Exercise, read_exercise
-from autograder.model.verdict import Outcome, StepVerdict, Verdict
 from autograder.sandbox import SandboxedStudent, Zygote
 from autograder.submission.reading import Submission, read_submission
+from autograder.values.exercise import Exercise, read_exercise
+from autograder.values.verdict import Outcome, StepVerdict, Verdict
 from demo.sample_class import SampleStudent, hand_in, read_sample_class
 from support.copied_exercise import copy_exercise
 from support.written_exercise import changed

@@ -21,8 +21,8 @@ from autograder.grading.batch import grade_batch
 from autograder.grading.class_run import grade_task, kept_task
 from autograder.grading.class_task import GradingOptions
 from autograder.grading.grader_pool import GraderPool
-from autograder.model.exercise import read_exercise
 from autograder.submission.reading import Submission
+from autograder.values.exercise import read_exercise
 from support.mixed_class import mixed_class
 from support.simulated_judges import SimulatedJudges
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import Task
 
 from autograder.grading.class_run import ClassProgress
-from autograder.model.verdict import ChainVerdict, Outcome, StepVerdict, Verdict
+from autograder.values.verdict import ChainVerdict, Outcome, StepVerdict, Verdict
 
 
 def verdict(points: float, outcome: Outcome = Outcome.PASSED) -> Verdict:

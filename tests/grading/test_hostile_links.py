@@ -18,17 +18,16 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from autograder.course.assignment_release import command_environment
-from autograder.course.creation import Course, script_name
+from autograder.course.creation import Course, command_environment, script_name
 from autograder.course.gradebook import write_gradebook
 from autograder.course.intake import timestamp
 from autograder.grading.batch import grade_batch
 from autograder.grading.class_task import course_roster
 from autograder.grading.classroom import JudgedClass
-from autograder.model.exercise import read_exercise
-from autograder.model.verdict import Verdict
-from autograder.reports.verdict_files import read_verdicts
+from autograder.reports.grades_csv import read_verdicts
 from autograder.submission.reading import Submission, read_one_of, read_submission
+from autograder.values.exercise import read_exercise
+from autograder.values.verdict import Verdict
 from support.gradebook_scores import scores
 from support.released_course import released_course
 

@@ -20,16 +20,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder.course.assignment_release import command_environment
-from autograder.course.creation import Course, notebook_name, script_name
+from autograder.course.creation import Course, command_environment, notebook_name, script_name
 from autograder.course.export import _Quoted
 from autograder.grading.class_task import flat_roster
-from autograder.model.sanitize import UNSEEN_NAME, clean, file_name
-from autograder.model.verdict import Verdict
 from autograder.reports.feedback import page_name
+from autograder.reports.grades_csv import read_verdicts
 from autograder.reports.roll import shown_names
-from autograder.reports.verdict_files import read_verdicts
-from autograder.submission.student_name import LONGEST, MOST_BYTES, name_of, student_of
+from autograder.submission.file_text import LONGEST, MOST_BYTES, name_of, student_of
+from autograder.values.sanitize import UNSEEN_NAME, clean, file_name
+from autograder.values.verdict import Verdict
 from support.gradebook_scores import scores
 from support.released_course import copied, released_course
 

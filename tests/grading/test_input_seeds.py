@@ -19,18 +19,23 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from autograder.checks.draw import Draw
+from autograder.checks.marks import Draw
 from autograder.checks.reference import Reference, read_reference
 from autograder.grading.batch import grade_batch
 from autograder.grading.classroom import GradingRun, grade_class
-from autograder.grading.digest import SHARED_SEEDS, input_seed, shared_seed, worker_seed
-from autograder.grading.unjudged import infrastructure
+from autograder.grading.digest import (
+    SHARED_SEEDS,
+    infrastructure,
+    input_seed,
+    shared_seed,
+    worker_seed,
+)
 from autograder.judging.inprocess import InProcess
-from autograder.model.exercise import Exercise, read_exercise
-from autograder.model.request import Failed, Reply, Request
-from autograder.model.verdict import Outcome, Verdict
-from autograder.protocol import arrays
 from autograder.submission.reading import Submission
+from autograder.values.exercise import Exercise, read_exercise
+from autograder.values.request import Failed, Reply, Request
+from autograder.values.verdict import Outcome, Verdict
+from autograder.worker import arrays
 from support.judged_steps import judged_by
 from support.simulated_judges import SimulatedJudges
 

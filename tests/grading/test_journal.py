@@ -24,9 +24,9 @@ from autograder.grading import journal as journal_writer
 from autograder.grading.batch import grade_batch
 from autograder.grading.journal import JOURNAL, Journal, JournalFault
 from autograder.grading.output_folder import GRADES, OWNER
-from autograder.model.verdict import Verdict
-from autograder.reports.verdict_files import read_verdicts
+from autograder.reports.grades_csv import read_verdicts
 from autograder.submission.reading import read_submission
+from autograder.values.verdict import Verdict
 from demo.sample_class import hand_in
 from support.broken.case import ASSIGNMENT, EXERCISE, NAME, ROOT
 from support.copied_exercise import copy_exercise

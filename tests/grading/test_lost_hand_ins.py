@@ -15,13 +15,13 @@ import pytest
 
 from autograder.grading.class_task import HandIn
 from autograder.grading.classroom import ClassJudging, GradingRun, grade_class, read_class
+from autograder.grading.digest import JudgedStep
 from autograder.grading.grader_pool import Cause, GraderPool, Loss
 from autograder.grading.journal import JOURNAL, Journal, judging_key
-from autograder.grading.unjudged import JudgedStep
 from autograder.grading.watched_process import Bounds
-from autograder.model.symbols import why_not_graded
-from autograder.model.verdict import Outcome, Verdict
 from autograder.submission.reading import Submission
+from autograder.values.symbols import why_not_graded
+from autograder.values.verdict import Outcome, Verdict
 from support.verdicts import EXERCISE, verdict
 
 ADA = Submission("ada", EXERCISE.name, ("x = 1",), Path("ada.py"))

@@ -20,9 +20,9 @@ import pytest
 from autograder.checks.reference import read_reference
 from autograder.errors import KitError
 from autograder.grading.output_folder import OWNER, SECRET, claim_output, input_secret
-from autograder.learning.own_work import MARK
-from autograder.learning.state.progress import FILE, read_progress
-from autograder.model.files import read_small, replace_file, write_whole
+from autograder.learning.progress import FILE, read_progress
+from autograder.learning.workspace import MARK
+from autograder.values.files import read_small, replace_file, write_whole
 from support.broken.case import EXERCISE, NAME, Work
 from support.learner_workspace import start
 from support.typed_commands import ATTN, attn
@@ -125,7 +125,7 @@ def test_reading_what_is_no_plain_file_leaves_nothing_open(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("put", [pipe, link])
 def test_nothing_is_written_through_a_file_that_lies_in_the_way(tmp_path: Path, put: Put) -> None:
-    code = "import os; from autograder.model.files import write_whole; "
+    code = "import os; from autograder.values.files import write_whole; "
     code += (
         "put = lambda part: os.mkfifo(part) if len(sys.argv) > 2 else part.symlink_to('other')\n"
     )
@@ -187,7 +187,7 @@ def test_a_secret_of_another_length_is_damaged(tmp_path: Path) -> None:
 
 def test_an_odd_record_of_progress_is_set_aside(tmp_path: Path) -> None:
     each_kind(tmp_path, f"{MARK}/{FILE}")
-    code = "from autograder.learning.state.progress import read_progress\n"
+    code = "from autograder.learning.progress import read_progress\n"
     code += "for folder in path.iterdir():\n"
     code += "    read_progress(folder, lambda said: print(folder.name, said)).save()"
     run = python(code, tmp_path)

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from autograder.grading.batch import grade_batch
-from autograder.model.exercise import read_exercise
-from autograder.model.verdict import Outcome, Verdict
 from autograder.submission.reading import Submission
+from autograder.values.exercise import read_exercise
+from autograder.values.verdict import Outcome, Verdict
 
 # PyTorch; tests/checks/test_torch.py has one layer of each kind.
 pytestmark = pytest.mark.slow

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from autograder.grading.batch import remarks_on
-from autograder.model.exercise import Exercise, read_exercise
 from autograder.submission.reading import Submission, read_submission
+from autograder.values.exercise import Exercise, read_exercise
 from support.attack_range import right_answer
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -17,16 +17,15 @@ from pathlib import Path
 
 import pytest
 
-from autograder.building.leak import secrets_of
+from autograder.authoring.harness import read_harness, read_variants
+from autograder.authoring.leak import secrets_of
+from autograder.authoring.release import Source, refuse_secrets, refuse_wheel
+from autograder.authoring.rungs import FILE as RUNGS
 from autograder.checks.reference import Reference, read_reference
 from autograder.errors import KitError
 from autograder.grading.digest import exercise_hash
-from autograder.ladder.rungs import FILE as RUNGS
-from autograder.model.exercise import EXAMPLES, MISTAKE_COSTS, read_exercise
-from autograder.releasing.release import Source, refuse_secrets, refuse_wheel
 from autograder.sandbox import Zygote
-from autograder.verification.harness import read_harness
-from autograder.verification.variants import read_variants
+from autograder.values.exercise import EXAMPLES, MISTAKE_COSTS, read_exercise
 from support.broken.case import NAME, ROOT, Work
 from support.copied_exercise import copy_exercise
 

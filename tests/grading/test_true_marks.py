@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from autograder.grading.batch import grade_batch
-from autograder.model.exercise import read_exercise
-from autograder.model.verdict import Verdict
 from autograder.submission.reading import Submission
+from autograder.values.exercise import read_exercise
+from autograder.values.verdict import Verdict
 
 SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
 LAYER = "SingleHeadAttention"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder.judging.answer_digest import answer_digest
-from autograder.model.request import Failed, Returned
-from autograder.model.verdict import Outcome
-from autograder.protocol.wire import Opaque
+from autograder.checks.submission_judge import answer_digest
+from autograder.values.request import Failed, Returned
+from autograder.values.verdict import Outcome
+from autograder.worker.wire import Opaque
 
 ANSWER = np.random.default_rng(5).standard_normal((2, 5, 8))
 

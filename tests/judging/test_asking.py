@@ -14,11 +14,11 @@ from autograder.judging.asking import ask_examples
 from autograder.judging.conditions import STANDING
 from autograder.judging.examples import read_examples
 from autograder.judging.inprocess import InProcess
-from autograder.learning.runner.checking import check_work
-from autograder.learning.runner.process import Child
-from autograder.model.exercise import read_exercise
-from autograder.model.request import Reply, Request, Returned
-from autograder.model.verdict import (
+from autograder.learning.checking import check_work
+from autograder.learning.process import Child
+from autograder.values.exercise import read_exercise
+from autograder.values.request import Reply, Request, Returned
+from autograder.values.verdict import (
     Finding,
     Outcome,
     StepVerdict,

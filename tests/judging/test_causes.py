@@ -21,9 +21,9 @@ from autograder.judging.examples import Example, read_examples
 from autograder.judging.explanation import meaning
 from autograder.judging.inprocess import InProcess
 from autograder.judging.layers import LinearLayers, judge_layers
-from autograder.model.request import ExceptionReport, Failed, Returned
-from autograder.model.verdict import Outcome
-from autograder.protocol.wire import MESSAGE, Linear
+from autograder.values.request import ExceptionReport, Failed, Returned
+from autograder.values.verdict import Outcome
+from autograder.worker.wire import MESSAGE, Linear
 
 ROOT = Path(__file__).resolve().parents[2]
 NUMPY, TORCH, VIT = "numpy_single_head", "torch_single_head", "vit_multi_head"

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
+from autograder.authoring.text_rules import StudentText, reading_gaps
 from autograder.judging.claims import claims_about
 from autograder.judging.compare import ResultSpec
 from autograder.judging.diagnosis import diagnose
-from autograder.model.request import Request, Returned
-from autograder.protocol.wire import Value
-from autograder.verification.text_rules import StudentText, reading_gaps
+from autograder.values.request import Request, Returned
+from autograder.worker.wire import Value
 
 VECTORS = ResultSpec(("result",), ("B S D",))
 SCORES = ResultSpec(("result",), ("B S S",))

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from autograder.authoring.text_rules import StudentText, reading_gaps
 from autograder.judging.compare import ResultSpec
 from autograder.judging.distribution import Distributed, judge_distribution
-from autograder.model.request import Returned
-from autograder.model.verdict import Finding
-from autograder.verification.text_rules import StudentText, reading_gaps
+from autograder.values.request import Returned
+from autograder.values.verdict import Finding
 
 FORM = ResultSpec(("queries", "keys"), ("D D", "D D"))
 SHAPE = (64, 64)

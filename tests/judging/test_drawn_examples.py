@@ -14,7 +14,7 @@ from autograder.checks.reference import read_reference
 from autograder.judging.asking import ask_examples
 from autograder.judging.examples import read_examples
 from autograder.judging.inprocess import InProcess
-from autograder.model.verdict import Finding
+from autograder.values.verdict import Finding
 from support.learner_workspace import ROOT
 
 SAME = "Two calls with different seeds in `rng` give the same numbers."

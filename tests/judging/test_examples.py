@@ -29,10 +29,10 @@ from autograder.judging.examples import (
 )
 from autograder.judging.expectation import judge
 from autograder.judging.inprocess import InProcess
-from autograder.model.exercise import EARLIER_EXAMPLES, EXAMPLES
-from autograder.model.request import Returned
-from autograder.model.verdict import Finding, Outcome
-from autograder.notebook.check import open_exercise
+from autograder.learning.notebook_check import open_exercise
+from autograder.values.exercise import EARLIER_EXAMPLES, EXAMPLES
+from autograder.values.request import Returned
+from autograder.values.verdict import Finding, Outcome
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "numpy_single_head"

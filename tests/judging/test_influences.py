@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder.verification.harness import read_harness
+from autograder.authoring.harness import read_harness
 
 NUMPY = Path(__file__).resolve().parents[2] / "solutions" / "numpy_single_head"
 HARNESS = read_harness(NUMPY)

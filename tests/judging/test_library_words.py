@@ -15,11 +15,11 @@ import pytest
 import torch
 from torch import nn
 
+from autograder.authoring.text_rules import StudentText, reading_gaps
 from autograder.judging import explanation, library_words
 from autograder.judging.diagnosis import failure
 from autograder.judging.inprocess import InProcess
-from autograder.model.request import ExceptionReport, Failed, Request
-from autograder.verification.text_rules import StudentText, reading_gaps
+from autograder.values.request import ExceptionReport, Failed, Request
 
 X = np.ones((2, 3, 4), np.float32)
 HANDED_OUT = "Keep the parameters as they were handed out"

@@ -6,7 +6,7 @@ import pytest
 
 from autograder.judging.explanation import meaning
 from autograder.judging.library_words import lost_axis_words
-from autograder.model.request import ExceptionReport
+from autograder.values.request import ExceptionReport
 
 SHAPES = {"e": (2, 3, 5, 5), "total": (2, 3, 5), "x": (2, 4, 6), "mean": (4, 6)}
 LOST = {

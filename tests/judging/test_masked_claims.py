@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from autograder.authoring.text_rules import StudentText, reading_gaps
 from autograder.judging.claims import claims_about
 from autograder.judging.compare import ResultSpec
-from autograder.model.request import Request
-from autograder.model.verdict import Claim
-from autograder.verification.text_rules import StudentText, reading_gaps
+from autograder.values.request import Request
+from autograder.values.verdict import Claim
 
 MASKED = ResultSpec(("result",), ("B S S",), "floor")
 

@@ -21,10 +21,10 @@ from autograder.judging.examples import read_examples
 from autograder.judging.expectation import Agrees, judge, judge_gradients
 from autograder.judging.inprocess import InProcess
 from autograder.judging.layers import LinearLayers
-from autograder.model.request import Request, Returned
-from autograder.model.verdict import Finding, Outcome, StepVerdict
-from autograder.protocol.wire import Linear, Value
 from autograder.submission.reading import Submission
+from autograder.values.request import Request, Returned
+from autograder.values.verdict import Finding, Outcome, StepVerdict
+from autograder.worker.wire import Linear, Value
 from tracing.judged_layer import HEADS, judged
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,9 +13,9 @@ from autograder.judging.asking import PassedQuestion, reconciled
 from autograder.judging.compare import ResultSpec
 from autograder.judging.diagnosis import PAIR, Candidate, diagnose
 from autograder.judging.expectation import Agrees, judge
-from autograder.model.exercise import Step
-from autograder.model.request import ExceptionReport, Failed, Reply, Request, Returned
-from autograder.model.verdict import (
+from autograder.values.exercise import Step
+from autograder.values.request import ExceptionReport, Failed, Reply, Request, Returned
+from autograder.values.verdict import (
     CheckVerdict,
     Finding,
     Outcome,

@@ -7,13 +7,13 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from autograder.authoring.text_rules import StudentText, reading_gaps
 from autograder.judging.claims import claims_about
 from autograder.judging.compare import ResultSpec
 from autograder.judging.diagnosis import described_together
-from autograder.model.request import Request
-from autograder.model.verdict import Claim, Finding, Outcome
-from autograder.protocol.wire import Linear, Value
-from autograder.verification.text_rules import StudentText, reading_gaps
+from autograder.values.request import Request
+from autograder.values.verdict import Claim, Finding, Outcome
+from autograder.worker.wire import Linear, Value
 
 SCORES = ResultSpec(("result",), ("B h S S",))
 SUMS = ResultSpec(("result",), ("B h S D",))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from autograder.authoring.text_rules import StudentText, reading_gaps
 from autograder.judging.claims import claims_about
 from autograder.judging.compare import ResultSpec
-from autograder.model.verdict import Claim
-from autograder.verification.text_rules import StudentText, reading_gaps
+from autograder.values.verdict import Claim
 
 SHARES = ResultSpec(("result",), ("B S S",))
 MASK = ResultSpec(("result",), ("S S",), "numbers")

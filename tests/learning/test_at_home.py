@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from autograder.errors import KitError
-from autograder.learning.own_work import AT_HOME, MARK, beyond_the_checks, read_work
-from autograder.model.exercise import Exercise
+from autograder.learning.workspace import AT_HOME, MARK, beyond_the_checks, read_work
 from autograder.submission.reading import Submission, read_submission
+from autograder.values.exercise import Exercise
 from support.broken.case import EXERCISE, NAME, Work
 from support.broken.cases import EVERYBODY
 

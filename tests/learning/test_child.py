@@ -19,9 +19,8 @@ import pytest
 
 from autograder.cli.kit import out
 from autograder.errors import KitError
-from autograder.learning.commands import once
-from autograder.learning.runner import process
-from autograder.model.exercise import read_exercise
+from autograder.learning import once, process
+from autograder.values.exercise import read_exercise
 from support.learner_workspace import (
     NAME,
     REFERENCE,
@@ -61,8 +60,8 @@ SERVERS = """\
 import sys
 from pathlib import Path
 from queue import SimpleQueue
-from autograder.learning.runner.background import Background
-from autograder.model.exercise import read_exercise
+from autograder.learning.background import Background
+from autograder.values.exercise import read_exercise
 answers = SimpleQueue()
 background = Background(answers.put, lambda what: None)
 for folder in sys.argv[1:]:

@@ -14,9 +14,9 @@ import pytest
 from autograder.checks.reference import read_reference
 from autograder.judging.examples import read_examples
 from autograder.judging.inprocess import InProcess
-from autograder.learning.runner.debugger import judged_call
-from autograder.model.request import Returned
-from autograder.protocol.wire import Value
+from autograder.learning.debugger import judged_call
+from autograder.values.request import Returned
+from autograder.worker.wire import Value
 from support.learner_workspace import (
     NAME,
     RIGHT_SOFTMAX,

@@ -10,20 +10,20 @@ from pathlib import Path
 
 import pytest
 
+from autograder.authoring.harness import read_harness
+from autograder.authoring.text_rules import reading_gaps, terms_of, written_texts
 from autograder.learning.step_lesson import lesson_of
-from autograder.model.exercise import Closing, Exercise, read_exercise
-from autograder.model.work_time import LONGEST_PAUSE, WorkTime, read_work_time
-from autograder.reports.finding import html
-from autograder.reports.finish import (
+from autograder.reports.finding import (
     Finish,
     FinishedStep,
     finish_body,
     finish_page,
+    html,
     mistake_lines,
     took_words,
 )
-from autograder.verification.harness import read_harness
-from autograder.verification.text_rules import reading_gaps, terms_of, written_texts
+from autograder.values.exercise import Closing, Exercise, read_exercise
+from autograder.values.symbols import LONGEST_PAUSE, WorkTime, read_work_time
 from support.learner_workspace import NAME, REFERENCE, ROOT, WRONG_SOFTMAX, start, stub_file
 from support.typed_commands import typed
 

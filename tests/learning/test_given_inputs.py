@@ -9,8 +9,8 @@ from textwrap import indent
 import numpy as np
 import pytest
 
-from autograder.learning.runner.results import GivenInput
-from autograder.learning.runner.step_pictures import _input_panel
+from autograder.learning.results import GivenInput
+from autograder.learning.step_pictures import _input_panel
 from support.learner_workspace import NAME, ROOT, WRONG_SOFTMAX, start, stub_file, written
 from support.typed_commands import typed
 

@@ -1,7 +1,7 @@
 """The learner's commands, as a learner types them: start, check, hint, show, list, solution, reset.
 
 Everything runs through the installed command, in a process of its own. On a disk with nothing but
-the kit's wheel it runs in tests/releasing/test_release.py.
+the kit's wheel it runs in tests/authoring/test_release.py.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from autograder.model.exercise import EARLIER_EXAMPLES, EXAMPLES
+from autograder.values.exercise import EARLIER_EXAMPLES, EXAMPLES
 from support.learner_workspace import (
     NAME,
     REFERENCE,

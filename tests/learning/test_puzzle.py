@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from autograder.ladder.rungs import FILE, PuzzleLine, Rungs, read_rungs
-from autograder.learning.commands import climbing
-from autograder.learning.state import workspace as answer_key
-from autograder.model.exercise import GENERATED
-from autograder.verification.text_rules import reading
+from autograder.authoring.rungs import FILE, PuzzleLine, Rungs, read_rungs
+from autograder.authoring.text_rules import reading
+from autograder.learning import climbing
+from autograder.learning import workspace as answer_key
+from autograder.values.exercise import GENERATED
 from support.learner_workspace import NAME, ROOT, start
 from support.typed_commands import typed
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder.learning.commands.lesson_text import answer_lines, plain
+from autograder.learning.once import answer_lines, plain
 from autograder.learning.step_lesson import lesson_of
-from autograder.model.exercise import Exercise, read_exercise
+from autograder.values.exercise import Exercise, read_exercise
 from support.learner_workspace import NAME, RIGHT_SOFTMAX, ROOT, start, stub_file, written
 from support.terminal import Terminal
 from support.typed_commands import ATTN, typed

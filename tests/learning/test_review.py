@@ -15,11 +15,11 @@ from rich.console import Console
 
 from autograder.errors import KitError
 from autograder.judging.examples import facts_in
-from autograder.learning.commands import reviewing
-from autograder.learning.commands.reviewing import ReviewFile
-from autograder.learning.state import workspace as answer_key
-from autograder.learning.state.workspace import find_workspace
-from autograder.model.exercise import EXAMPLES
+from autograder.learning import reviewing
+from autograder.learning import workspace as answer_key
+from autograder.learning.reviewing import ReviewFile
+from autograder.learning.workspace import find_workspace
+from autograder.values.exercise import EXAMPLES
 from support.learner_workspace import (
     NAME,
     RIGHT_SOFTMAX,

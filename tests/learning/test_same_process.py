@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder.learning.runner.checking import check_work
-from autograder.learning.runner.process import Child
-from autograder.learning.runner.same_process import SameProcess
-from autograder.model.exercise import Exercise, read_exercise
-from autograder.model.verdict import Outcome
+from autograder.learning.checking import check_work
+from autograder.learning.process import Child
+from autograder.learning.same_process import SameProcess
+from autograder.values.exercise import Exercise, read_exercise
+from autograder.values.verdict import Outcome
 from support.learner_workspace import NAME, REFERENCE, ROOT, start, stub_file
 from support.nameless_mistakes import written
 from support.typed_commands import typed

@@ -13,12 +13,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from autograder.ladder.rungs import FILE, Rungs, read_rungs
-from autograder.ladder.statements import folded
-from autograder.learning.commands.climbing import PuzzleRow, gap_lines, next_hint, puzzle_lines
-from autograder.learning.commands.once import show_solution
-from autograder.learning.state.session import open_session
-from autograder.model.exercise import GENERATED
+from autograder.authoring.rungs import FILE, Rungs, folded, read_rungs
+from autograder.learning.climbing import PuzzleRow, gap_lines, next_hint, puzzle_lines
+from autograder.learning.once import show_solution
+from autograder.learning.progress import open_session
+from autograder.values.exercise import GENERATED
 from support.learner_workspace import ROOT, start
 from support.typed_commands import typed
 

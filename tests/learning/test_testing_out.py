@@ -9,15 +9,14 @@ from types import ModuleType
 
 import pytest
 
-from autograder.learning.commands.watching import answered
-from autograder.learning.runner.background import BackgroundAnswer
-from autograder.learning.runner.checking import check_work
-from autograder.learning.runner.process import Child
-from autograder.learning.state.progress import read_progress
-from autograder.learning.state.session import open_session
-from autograder.learning.state.workspace import find_workspace
-from autograder.learning.terminal.watch_screen import View
-from autograder.notebook.check import open_exercise
+from autograder.learning.background import BackgroundAnswer
+from autograder.learning.checking import check_work
+from autograder.learning.notebook_check import open_exercise
+from autograder.learning.process import Child
+from autograder.learning.progress import open_session, read_progress
+from autograder.learning.watch_screen import View
+from autograder.learning.watching import answered
+from autograder.learning.workspace import find_workspace
 from support.learner_workspace import (
     NAME,
     RIGHT_SOFTMAX,

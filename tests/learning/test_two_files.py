@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.learning.state.progress import StepProgress
-from autograder.learning.state.session import open_session
+from autograder.learning.progress import StepProgress, open_session
 from support.learner_workspace import NAME, REFERENCE, RIGHT_SOFTMAX, start, stub_file, written
 from support.terminal import Terminal
 from support.typed_commands import ATTN, typed

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from autograder.learning.commands import watching
-from autograder.learning.state.saves import Saves
+from autograder.learning import watching
+from autograder.learning.background import Saves
 from support.learner_workspace import (
     NAME,
     REFERENCE,
@@ -227,7 +227,7 @@ def test_a_terminal_that_can_do_nothing_is_not_asked_to(workspace: Path) -> None
 
 
 def test_the_watch_loads_numpy_only_when_it_draws(workspace: Path) -> None:
-    code = "import autograder.learning.commands.watching, sys\n"
+    code = "import autograder.learning.watching, sys\n"
     code += "print({'numpy', 'torch'} & set(sys.modules))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "set()"

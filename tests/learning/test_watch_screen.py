@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.learning.commands.watching import PAUSE
-from autograder.learning.terminal.keys import single_keys
+from autograder.learning.watch_screen import single_keys
+from autograder.learning.watching import PAUSE
 from support.learner_workspace import (
     NAME,
     REFERENCE,

@@ -19,17 +19,17 @@ from rich.text import Text
 
 from autograder.checks.reference import Reference, read_reference
 from autograder.judging.asking import AskedExample, is_asked_after, settled
-from autograder.learning.commands.climbing import give_hint
-from autograder.learning.commands.lesson_text import answer_lines, lesson_lines
-from autograder.learning.runner.job import Questions, arrays_to_draw
-from autograder.learning.runner.results import CheckRun, Checkup, Drawn, StepRun
-from autograder.learning.state.session import open_session
+from autograder.learning.climbing import give_hint
+from autograder.learning.drawing import drawn
+from autograder.learning.job import Questions, arrays_to_draw
+from autograder.learning.once import answer_lines, lesson_lines
+from autograder.learning.progress import open_session
+from autograder.learning.results import CheckRun, Checkup, Drawn, StepRun
+from autograder.learning.screen import Indented
 from autograder.learning.step_lesson import lesson_of
-from autograder.learning.terminal.drawing import drawn
-from autograder.learning.terminal.screen import Indented
-from autograder.learning.terminal.watch_screen import View, pages, piece_of, rows, screen
-from autograder.model.exercise import Step
+from autograder.learning.watch_screen import View, pages, piece_of, rows, screen
 from autograder.reports.finding import sentences, step_text
+from autograder.values.exercise import Step
 from support.learner_workspace import ROOT, start
 
 EXERCISES = sorted(path.parent.name for path in (ROOT / "solutions").glob("*/exercise.toml"))

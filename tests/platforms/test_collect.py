@@ -14,8 +14,8 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from autograder.course.creation import Course, read_course
-from autograder.platforms import archive, hand_in_files
-from autograder.platforms.hand_in_files import Delivered, laid_out
+from autograder.platforms import archive, collected_download
+from autograder.platforms.collected_download import Delivered, laid_out
 from platforms.platform_downloads import attn, download, tree, zipped
 from support.typed_commands import Run
 
@@ -463,7 +463,7 @@ def test_files_that_get_one_name_are_each_given_another_at_the_first_or_second_t
             tried.append(name)
             return super().with_name(name)
 
-    monkeypatch.setattr(hand_in_files, "PurePosixPath", Tried)
+    monkeypatch.setattr(collected_download, "PurePosixPath", Tried)
     unseen = (
         "".join("\u200b\u200c"[number >> bit & 1] for bit in range(9)) for number in range(500)
     )

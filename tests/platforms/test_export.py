@@ -11,9 +11,8 @@ from nbgrader.api import Gradebook
 
 from autograder.course.gradebook_entries import read_gradebook
 from autograder.errors import KitError
-from autograder.grading.unjudged import infrastructure
-from autograder.platforms.class_list import list_of, read_class_list
-from autograder.platforms.csv_table import read_table, write_beside
+from autograder.grading.digest import infrastructure
+from autograder.platforms.csv_table import list_of, read_class_list, read_table, write_beside
 from autograder.platforms.mark_export import (
     FilledTable,
     StudentMark,
@@ -23,7 +22,7 @@ from autograder.platforms.mark_export import (
     moodle_column,
 )
 from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, GradebookEntry
-from autograder.reports.verdict_files import write_verdicts
+from autograder.reports.grades_csv import write_verdicts
 from autograder.submission.reading import Submission
 from platforms.platform_downloads import attn
 from support.released_course import NAME, graded_course

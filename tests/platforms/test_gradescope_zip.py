@@ -24,9 +24,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from autograder.platforms.gradescope_autograder import run_script, setup_script
-from autograder.platforms.step_result import gradescope_results
-from autograder.reports.verdict_files import read_verdicts
+from autograder.platforms.step_result import gradescope_results, run_script, setup_script
+from autograder.reports.grades_csv import read_verdicts
 from demo.sample_class import hand_in
 from platforms.gradescope_schema import GRADESCOPE
 from platforms.platform_downloads import ROOT, attn

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from autograder.course.gradebook_entries import read_gradebook
 from autograder.errors import KitError
 from autograder.platforms.mark_export import LtiScores, StudentMark, lti_scores, read_users
-from autograder.reports.verdict_files import write_verdicts
+from autograder.reports.grades_csv import write_verdicts
 from platforms.platform_downloads import attn
 from support.released_course import NAME, graded_course
 from support.verdicts import verdict

@@ -16,10 +16,8 @@ from rich.console import Console
 from autograder.cli.follow_ups import find_follow_ups
 from autograder.errors import KitError
 from autograder.grading.class_run import ClassProgress
-from autograder.grading.unjudged import infrastructure, without_judging
-from autograder.model.verdict import Verdict
-from autograder.platforms.class_list import list_of
-from autograder.platforms.csv_table import read_table
+from autograder.grading.digest import infrastructure, without_judging
+from autograder.platforms.csv_table import list_of, read_table
 from autograder.platforms.mark_export import (
     canvas_column,
     class_marks,
@@ -40,6 +38,7 @@ from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, Grad
 from autograder.reports.grades_csv import grades_csv
 from autograder.reports.table import class_table
 from autograder.submission.reading import Submission, read_submission
+from autograder.values.verdict import Verdict
 from platforms.platform_downloads import attn
 from support.verdicts import EXERCISE, verdict
 

@@ -15,14 +15,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from autograder.errors import KitError
-from autograder.grading.unjudged import infrastructure
-from autograder.model.verdict import (
-    CheckVerdict,
-    Finding,
-    Outcome,
-    StepVerdict,
-    Verdict,
-)
+from autograder.grading.digest import infrastructure
 from autograder.platforms.step_result import (
     classroom_facts,
     classroom_results,
@@ -30,8 +23,15 @@ from autograder.platforms.step_result import (
     job_summary,
     junit_report,
 )
-from autograder.reports.verdict_files import read_verdict, write_verdicts
+from autograder.reports.grades_csv import read_verdict, write_verdicts
 from autograder.submission.reading import Submission
+from autograder.values.verdict import (
+    CheckVerdict,
+    Finding,
+    Outcome,
+    StepVerdict,
+    Verdict,
+)
 from platforms.gradescope_schema import GRADESCOPE
 from platforms.platform_downloads import attn
 from support.released_course import grade, released_course, sample_class

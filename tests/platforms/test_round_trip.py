@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.reports.verdict_files import read_verdicts
+from autograder.reports.grades_csv import read_verdicts
 from demo.sample_class import hand_in
 from platforms.platform_downloads import ROOT, attn, download, zipped
 from support.released_course import NAME, sample_class

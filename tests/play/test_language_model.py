@@ -16,11 +16,19 @@ import torch
 from autograder.checks.reference import Reference, read_reference
 from autograder.errors import KitError
 from autograder.judging.inprocess import Unusable
-from autograder.model.exercise import MISTAKE_COSTS, generated
-from autograder.play.character_model import CONTEXT, DIMENSION, WEIGHTS, read_model
-from autograder.play.mistake_costs import read_costs
-from autograder.play.speech_words import MET, OTHERS, mistake_words
-from autograder.play.writing import measured_loss, written
+from autograder.play.language_model import (
+    CONTEXT,
+    DIMENSION,
+    MET,
+    OTHERS,
+    WEIGHTS,
+    measured_loss,
+    read_costs,
+    read_model,
+    written,
+)
+from autograder.play.language_model import spoken_mistake_words as mistake_words
+from autograder.values.exercise import MISTAKE_COSTS, generated
 from demo.train_character_model import model_logits, trained
 from support.cost_measurement import costs_document, main, measured_costs, read_trainings
 

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from autograder.errors import KitError
-from autograder.learning.state.workspace import find_workspace
+from autograder.learning.workspace import find_workspace
 from autograder.play import playing
 from autograder.play.playing import _drawn
 from autograder.play.training_words import Drawing

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from autograder.checks.reference import read_reference
-from autograder.notebook.check import NotRightYet, met_mistakes, open_exercise
-from autograder.notebook.layer import show_numbers
-from autograder.notebook.prose import shown_in_page
-from autograder.play.speaking import speak
+from autograder.learning.card import shown_in_page
+from autograder.learning.notebook_check import NotRightYet, met_mistakes, open_exercise
+from autograder.learning.notebook_layer import show_numbers
+from autograder.play.training_cell import speak
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "numpy_single_head"
@@ -25,7 +25,7 @@ NAME = "numpy_single_head"
 @pytest.fixture(autouse=True)
 def notebook_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT / "assignments" / NAME)
-    monkeypatch.setattr("autograder.notebook.check._met", {})
+    monkeypatch.setattr("autograder.learning.notebook_check._met", {})
 
 
 def test_a_right_layer_speaks(capsys: pytest.CaptureFixture[str]) -> None:

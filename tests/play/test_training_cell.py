@@ -13,10 +13,10 @@ from torch import nn
 
 from autograder.checks.reference import read_reference
 from autograder.errors import KitError
-from autograder.model.verdict import Finding, Outcome
-from autograder.notebook.check import note_mistake
+from autograder.learning.notebook_check import note_mistake
 from autograder.play.training_cell import _Shown, render_curve, show_costs, train
 from autograder.play.training_words import Drawing, Moment
+from autograder.values.verdict import Finding, Outcome
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "torch_single_head"
@@ -25,7 +25,7 @@ NAME = "torch_single_head"
 @pytest.fixture(autouse=True)
 def notebook_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT / "assignments" / NAME)
-    monkeypatch.setattr("autograder.notebook.check._met", {})
+    monkeypatch.setattr("autograder.learning.notebook_check._met", {})
 
 
 def words(capsys: pytest.CaptureFixture[str]) -> str:

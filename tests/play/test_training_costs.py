@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from autograder.checks.reference import read_reference
-from autograder.model.exercise import MISTAKE_COSTS, LayerTraining, generated, read_exercise
 from autograder.play.training import trained
 from autograder.play.training_task import task_named
 from autograder.play.training_words import (
@@ -30,6 +29,7 @@ from autograder.play.training_words import (
     tried_words,
     words_before,
 )
+from autograder.values.exercise import MISTAKE_COSTS, LayerTraining, generated, read_exercise
 from support.training_measurement import main, training_document, written_trainings
 
 ROOT = Path(__file__).resolve().parents[2]

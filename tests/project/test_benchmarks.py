@@ -12,7 +12,7 @@ import pytest
 
 from autograder.checks.plugin import GradingPlugin, run_graders
 from autograder.checks.reference import read_reference
-from autograder.model.request import Reply, Request
+from autograder.values.request import Reply, Request
 from benchmarks.all_rows import BEGIN, END, HERE, PAGE, filled
 from benchmarks.cost import Cost
 from benchmarks.figures import Figure, append_figure, ratios, read_figures, table

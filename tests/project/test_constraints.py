@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from packaging.version import Version
 
-from autograder.releasing.wheel import needed, total_size
+from autograder.authoring.contents import needed, total_size
 from project.constraints_check import Find, Project, problems, read_pins
 
 ROOT = Path(__file__).resolve().parents[2]

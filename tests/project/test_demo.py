@@ -25,13 +25,13 @@ from pathlib import Path
 import pytest
 
 import autograder
-from autograder.building.leak import Secret, refuse_leaks, secrets_of
+from autograder.authoring.leak import Secret, refuse_leaks, secrets_of
 from autograder.course import read_course
-from autograder.course.assignment_release import command_environment
+from autograder.course.creation import command_environment
 from autograder.errors import KitError
-from autograder.model.exercise import Exercise, read_exercise
-from autograder.model.verdict import Verdict
 from autograder.submission.reading import read_submission
+from autograder.values.exercise import Exercise, read_exercise
+from autograder.values.verdict import Verdict
 from demo.sample_class import hand_in, read_sample_class
 from support.gradebook_scores import scores
 from support.leak_search import refuse_leaks_below

@@ -394,8 +394,8 @@ def test_a_link_to_nothing_or_to_no_heading_is_told() -> None:
 
 
 def test_a_room_on_another_floor_or_a_number_that_is_old_is_told() -> None:
-    (room,) = rooms_told("| 2 | `errors` | told | `model`, `worker` |\n")
-    assert room == Room(2, "errors", frozenset({"model", "worker"})) and room not in rooms(PACKAGE)
+    (room,) = rooms_told("| 2 | `errors` | told | `values`, `worker` |\n")
+    assert room == Room(2, "errors", frozenset({"values", "worker"})) and room not in rooms(PACKAGE)
     assert len(wrong_numbers("`tests/attacks` holds 93 attacks in four groups")) == 2
 
 

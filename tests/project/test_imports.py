@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.verification.run import rooms_below
+from autograder.authoring.run import rooms_below
 from support.entered_files import entered
 from support.import_layers import (
     LAYERS,
@@ -43,23 +43,23 @@ HEAVY = {
     "torch": ("play",),
     "nbgrader": ("course",),
     "nbconvert": ("course",),
-    "nbformat": ("course", "building"),
+    "nbformat": ("course", "authoring"),
     "jupytext": (),
-    "tomli_w": ("building", "course"),
+    "tomli_w": ("authoring", "course"),
     "sqlalchemy": ("course",),
     "jinja2": ("course", "reports"),  # nbconvert hands the template's cell to a filter that says so
     "matplotlib": (),
     "pyseccomp": ("worker",),
     "dask": ("cluster",),
     "distributed": ("cluster",),
-    "pytest": ("checks", "verification"),
+    "pytest": ("checks", "authoring"),
     "_pytest": ("checks",),
 }
 
 
 # They plug in, so that the kit is whole without them. The others are faces, or prove what is told.
 PLUGGED_IN = frozenset({"play", "cluster", "platforms"})
-MAY_NAME_THEM = {"cli", "site", "verification"}
+MAY_NAME_THEM = {"cli", "site"}
 
 
 def heavy(package: Path) -> list[str]:
@@ -136,9 +136,7 @@ def test_the_folders_for_a_room_are_its_own_and_those_of_the_rooms_that_import_i
         assert all((ROOT / folder).exists() for folder in folders), folders
         assert "tests/project/test_imports.py" in folders
     assert {"tests/sandbox", "tests/grading"} <= set(folders_for("sandbox"))
-    assert folders_for("worker")[0] == "tests/sandbox" and "tests/cli" not in folders_for(
-        "protocol"
-    )
+    assert folders_for("worker")[0] == "tests/worker" and "tests/cli" not in folders_for("worker")
     with pytest.raises(KeyError):
         folders_for("no_room")
 
@@ -163,19 +161,19 @@ def test_a_proof_depends_on_every_room_that_it_can_reach_and_on_no_other() -> No
     def reached(room: Room) -> set[str]:
         return {room.name}.union(*(reached(arrows[name]) for name in room.imports))
 
-    assert rooms_below("verification") == reached(arrows["verification"])
-    assert not {"course", "cli"} & rooms_below("verification")
+    assert rooms_below("authoring") == reached(arrows["authoring"])
+    assert not {"course", "cli", "learning", "play"} & rooms_below("authoring")
 
 
 def test_a_drawing_with_an_arrow_that_points_up_says_so(tmp_path: Path) -> None:
     files = {
         "model/exercise.py": "from autograder.grading.run import grade_path\n",
-        "grading/run.py": "from autograder.model import exercise\n",
+        "grading/run.py": "from autograder.values import exercise\n",
     }
     text = drawn(planted(tmp_path, files))
     assert "  model        -> grading\n" in text and "  grading      -> model\n" in text
-    assert "autograder/model/exercise.py:1: autograder.model.exercise imports" in text
-    assert "these packages need each other: autograder.grading -> autograder.model" in text
+    assert "autograder/values/exercise.py:1: autograder.values.exercise imports" in text
+    assert "these packages need each other: autograder.grading -> autograder.values" in text
     assert "no arrow points up" not in text and "no package circle" not in text
 
 
@@ -329,7 +327,7 @@ def test_an_import_that_points_up_is_told_by_name(tmp_path: Path) -> None:
     }
     told = upward(planted(tmp_path, files))
     assert [sentence.split(",")[0].split(": ")[1] for sentence in told] == [
-        "autograder.protocol.wire imports autograder.judging.compare",
+        "autograder.worker.wire imports autograder.judging.compare",
         "autograder.sandbox.workers imports autograder.grading.run",
     ]
 
@@ -340,14 +338,14 @@ def test_an_import_that_points_up_is_told_by_name(tmp_path: Path) -> None:
         'importlib.import_module("autograder.grading.run")',
         'def late():\n    import_module(name="autograder.grading.run")',
         '__import__("autograder.grading.run")',
-        "import autograder.model.files\nautograder.grading.run.grade_path()",
+        "import autograder.values.files\nautograder.grading.run.grade_path()",
     ],
 )
 def test_an_import_by_another_way_is_an_arrow_too(tmp_path: Path, text: str) -> None:
     files = {"model/exercise.py": text, "grading/__init__.py": "", "grading/run.py": ""}
     package = planted(tmp_path, files)
     (told,) = upward(package)
-    assert "autograder.model.exercise imports autograder.grading" in told
+    assert "autograder.values.exercise imports autograder.grading" in told
     assert "  model        -> grading\n" in drawn(package)
 
 
@@ -390,7 +388,7 @@ def test_a_heavy_import_is_told_by_name_unless_it_waits(tmp_path: Path) -> None:
     told = heavy(planted(tmp_path, files))
     assert [sentence.split(" as soon")[0].split(": ")[1] for sentence in told] == [
         "autograder.grading.run imports nbgrader",
-        "autograder.model.exercise imports torch",
+        "autograder.values.exercise imports torch",
     ]
 
 
@@ -398,11 +396,11 @@ def test_an_import_beside_a_students_code_is_told_by_name(tmp_path: Path) -> Non
     files = {
         "protocol/wire.py": "",
         "model/verdict.py": "",
-        "worker/serving.py": "from autograder.model import verdict\n"
-        "from autograder.protocol import wire\nfrom autograder.worker import x\n",
+        "worker/serving.py": "from autograder.values import verdict\n"
+        "from autograder.worker import wire\nfrom autograder.worker import x\n",
     }
     told = beside_students(planted(tmp_path, files))
-    assert len(told) == 1 and "imports autograder.model.verdict" in told[0]
+    assert len(told) == 1 and "imports autograder.values.verdict" in told[0]
 
 
 LOADED = "import sys, {}; print(*sorted({{name.split('.')[0] for name in sys.modules}}))"
@@ -425,7 +423,7 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
 
 
 def test_the_ground_loads_nothing_heavy() -> None:
-    paths = [path for room in ("protocol", "model") for path in (PACKAGE / room).glob("*.py")]
+    paths = [path for room in ("worker", "values") for path in (PACKAGE / room).glob("*.py")]
     ground = ", ".join(module_name(PACKAGE, path) for path in paths)
     loaded = loaded_by(ground)
     assert loaded & set(FOR_ALL) == set()

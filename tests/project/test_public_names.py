@@ -60,8 +60,8 @@ CAME_LATER = {
 EXERCISES = {
     ("autograder.checks", "shared_beside"),
     ("autograder.checks", "solution_beside"),
-    ("autograder.protocol.wire", "Linear"),
-    ("autograder.protocol.wire", "Seed"),
+    ("autograder.worker.wire", "Linear"),
+    ("autograder.worker.wire", "Seed"),
     ("autograder.checks", "walkthrough_beside"),
 }
 # What the command `attn` of an installed wheel runs, and what the build reads.
@@ -145,10 +145,10 @@ def test_a_name_that_has_moved_is_told(name: Name) -> None:
 
 def test_what_a_file_imports_is_found_in_code_and_in_a_notebook(tmp_path: Path) -> None:
     (tmp_path / "graders.py").write_text("def f():\n    from autograder.checks import one\n")
-    source = ["%pip install x\n", "import numpy\n", "import autograder.model.exercise"]
+    source = ["%pip install x\n", "import numpy\n", "import autograder.values.exercise"]
     cells = [{"cell_type": "code", "source": source}, {"cell_type": "markdown", "source": ["# A"]}]
     (tmp_path / "a.ipynb").write_text(json.dumps({"cells": cells}))
-    names = {("autograder.checks", "one"), ("autograder.model.exercise", "")}
+    names = {("autograder.checks", "one"), ("autograder.values.exercise", "")}
     assert used_by(tmp_path.iterdir()) == names
 
 

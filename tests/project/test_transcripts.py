@@ -19,9 +19,8 @@ from pathlib import Path
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder.course.assignment_release import command_environment
-from autograder.course.creation import read_course
-from autograder.model.exercise import read_exercise
+from autograder.course.creation import command_environment, read_course
+from autograder.values.exercise import read_exercise
 from course.term_course import QUESTION, answer, ask
 from demo.sample_class import hand_in, read_sample_class
 from support.learner_workspace import NAME, ROOT, WRONG_SOFTMAX, stub_file, written

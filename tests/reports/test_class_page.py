@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-from autograder.model.symbols import KEY, mark
-from autograder.model.verdict import ChainVerdict, Finding, LayerVerdict, Outcome, Verdict
 from autograder.reports.class_page import (
     KINDS,
     MOST_ROWS,
@@ -23,6 +21,8 @@ from autograder.reports.course_page import ROWS, write_course_page
 from autograder.reports.gradebook_entry import NO_ENTRIES, EnteredCell, GradebookEntry
 from autograder.reports.misunderstandings import has_unnamed_mistake, misunderstandings
 from autograder.reports.roll import FollowUp, SimilarCode, SimilarPair
+from autograder.values.symbols import KEY, mark
+from autograder.values.verdict import ChainVerdict, Finding, LayerVerdict, Outcome, Verdict
 from support.verdicts import EXERCISE, verdict
 
 MEGABYTE = 1_000_000

@@ -16,19 +16,22 @@ from nbformat.v4 import new_code_cell, new_notebook
 from rich.console import Console
 
 from autograder.course.verdict_cells import with_verdict
-from autograder.heatmaps.picture import Picture
-from autograder.learning.runner.results import CheckRun, Checkup, StepRun
-from autograder.learning.state.workspace import Task
-from autograder.learning.terminal.screen import (
+from autograder.learning.notebook_check import StepReport
+from autograder.learning.results import CheckRun, Checkup, StepRun
+from autograder.learning.screen import (
     finding_pieces,
     show,
     show_checkup,
     step_line,
     trouble_words,
 )
-from autograder.model.exercise import CHECK_PREFIX, Exercise, Grading, Limits, Step
-from autograder.model.symbols import HIDDEN, OUR_FAULT, mark, our_fault
-from autograder.model.verdict import (
+from autograder.learning.workspace import Task
+from autograder.reports.feedback import feedback_page
+from autograder.reports.finding import LONGEST, MOST_DETAILS, html, step_text
+from autograder.reports.picture import Picture
+from autograder.values.exercise import CHECK_PREFIX, Exercise, Grading, Limits, Step
+from autograder.values.symbols import HIDDEN, OUR_FAULT, mark, our_fault
+from autograder.values.verdict import (
     ChainVerdict,
     CheckVerdict,
     Finding,
@@ -36,9 +39,6 @@ from autograder.model.verdict import (
     StepVerdict,
     Verdict,
 )
-from autograder.notebook.check import StepReport
-from autograder.reports.feedback import feedback_page
-from autograder.reports.finding import LONGEST, MOST_DETAILS, html, step_text
 
 PACKAGE = Path(__file__).resolve().parents[2] / "autograder"
 STEP = Step("softmax", "Softmax", 2.0, 5, ("Why?", "What shape?", "How?"))

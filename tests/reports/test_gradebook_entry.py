@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import pytest
 
-from autograder.model.verdict import Outcome
 from autograder.reports.class_page import ClassContext, class_page
 from autograder.reports.class_summary import class_summary
 from autograder.reports.feedback import feedback_page
 from autograder.reports.gradebook_entry import EnteredCell, GradebookEntry, changed_marks
 from autograder.reports.grades_csv import grades_csv
 from autograder.reports.table import points_words
+from autograder.values.verdict import Outcome
 from support.verdicts import EXERCISE, verdict
 
 ADA = verdict("ada")

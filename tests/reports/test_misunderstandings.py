@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from autograder.model.verdict import Finding, Outcome
 from autograder.reports.class_page import ClassContext, class_page
 from autograder.reports.class_summary import class_summary
 from autograder.reports.misunderstandings import (
@@ -15,6 +14,7 @@ from autograder.reports.misunderstandings import (
     of_any_hand_in,
     step_counts,
 )
+from autograder.values.verdict import Finding, Outcome
 from support.verdicts import EXERCISE, verdict
 
 QUERY_AXIS = Finding(

@@ -16,11 +16,24 @@ import pytest
 from rich.console import Console
 
 from autograder.errors import KitError
-from autograder.model.exercise import Exercise, Grading, Limits, Step
-from autograder.model.files import file_stem, write_whole
-from autograder.model.sanitize import clean, clean_line
-from autograder.model.symbols import BY_LAYER, KEY, MARKS, mark
-from autograder.model.verdict import (
+from autograder.reports import class_page as class_page_module
+from autograder.reports.class_page import class_page, class_script, write_class_page
+from autograder.reports.class_summary import chain_sentence, class_summary, first_line, steps_words
+from autograder.reports.feedback import feedback_page, feedback_text, write_page
+from autograder.reports.grades_csv import (
+    cell,
+    grades_csv,
+    read_verdicts,
+    write_grades,
+    write_verdicts,
+)
+from autograder.reports.misunderstandings import Paragraph, mistakes_at
+from autograder.reports.table import class_table
+from autograder.values.exercise import Exercise, Grading, Limits, Step
+from autograder.values.files import file_stem, write_whole
+from autograder.values.sanitize import clean, clean_line
+from autograder.values.symbols import BY_LAYER, KEY, MARKS, mark
+from autograder.values.verdict import (
     ChainVerdict,
     CheckVerdict,
     Finding,
@@ -28,15 +41,6 @@ from autograder.model.verdict import (
     StepVerdict,
     Verdict,
 )
-from autograder.reports import class_page as class_page_module
-from autograder.reports.advice import chain_sentence, first_line, steps_words
-from autograder.reports.class_page import class_page, class_script, write_class_page
-from autograder.reports.class_summary import class_summary
-from autograder.reports.feedback import feedback_page, feedback_text, write_page
-from autograder.reports.grades_csv import cell, grades_csv, write_grades
-from autograder.reports.misunderstandings import Paragraph, mistakes_at
-from autograder.reports.table import class_table
-from autograder.reports.verdict_files import read_verdicts, write_verdicts
 
 NAMES = (
     "softmax initialize_weights project_qkv compute_attention_scores scale_scores "

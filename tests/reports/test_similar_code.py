@@ -9,8 +9,8 @@ import pytest
 
 from autograder.cli.similar_code import find_similar_code
 from autograder.grading.grader_pool import GraderPool
-from autograder.model.exercise import read_exercise
 from autograder.submission.reading import Submission
+from autograder.values.exercise import read_exercise
 from support.honest_class import copied, honest_class
 
 EXERCISE = read_exercise(Path(__file__).resolve().parents[2] / "solutions" / "numpy_single_head")

@@ -11,16 +11,7 @@ from rich.console import Console
 
 from autograder.cli.follow_ups import find_follow_ups
 from autograder.grading.batch import grade_batch
-from autograder.grading.unjudged import infrastructure, unfinished
-from autograder.model.marking import MarkingRules
-from autograder.model.verdict import (
-    ChainVerdict,
-    CheckVerdict,
-    Finding,
-    Outcome,
-    Verdict,
-    VerdictOutlines,
-)
+from autograder.grading.digest import infrastructure, unfinished
 from autograder.reports.class_page import ClassContext, class_page
 from autograder.reports.class_summary import class_summary
 from autograder.reports.gradebook_entry import ClassGradebook
@@ -28,6 +19,15 @@ from autograder.reports.grades_csv import grades_csv
 from autograder.reports.misunderstandings import misunderstandings
 from autograder.reports.table import class_table
 from autograder.submission.reading import Submission, read_submission
+from autograder.values.symbols import MarkingRules
+from autograder.values.verdict import (
+    ChainVerdict,
+    CheckVerdict,
+    Finding,
+    Outcome,
+    Verdict,
+    VerdictOutlines,
+)
 from support.mixed_class import mixed_class
 from support.verdicts import EXERCISE, verdict
 

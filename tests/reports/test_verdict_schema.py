@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from autograder.model.verdict import Finding, LayerVerdict, Outcome
-from autograder.reports.verdict_files import schema_text
+from autograder.reports.grades_csv import schema_text
+from autograder.values.verdict import Finding, LayerVerdict, Outcome
 from support.verdicts import verdict
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,8 +9,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from autograder.model.exercise import Exercise, Grading, Limits, Step
-from autograder.model.verdict import (
+from autograder.reports.class_page import class_page
+from autograder.reports.class_summary import chain_sentence, class_summary, first_line
+from autograder.reports.feedback import feedback_page
+from autograder.reports.table import class_table
+from autograder.values.exercise import Exercise, Grading, Limits, Step
+from autograder.values.verdict import (
     ChainVerdict,
     CheckVerdict,
     Finding,
@@ -19,11 +23,6 @@ from autograder.model.verdict import (
     StepVerdict,
     Verdict,
 )
-from autograder.reports.advice import chain_sentence, first_line
-from autograder.reports.class_page import class_page
-from autograder.reports.class_summary import class_summary
-from autograder.reports.feedback import feedback_page
-from autograder.reports.table import class_table
 
 NAMES = ("softmax", "create_causal_mask", "scale_scores", "Attention")
 EXERCISE = Exercise(

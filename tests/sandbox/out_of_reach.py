@@ -7,8 +7,8 @@ import socket
 import tempfile
 from pathlib import Path
 
-from autograder.model.request import Reply, Request
 from autograder.sandbox import SandboxedStudent, Zygote
+from autograder.values.request import Reply, Request
 
 # Each defines attempt(folder, port, host), which returns when it got through and raises when not.
 OUT_OF_REACH = {

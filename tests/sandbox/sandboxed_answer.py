@@ -12,9 +12,9 @@ import os
 import sys
 
 from autograder.errors import KitError
-from autograder.model.exercise import Limits
-from autograder.model.request import Reply, Request, Returned
 from autograder.sandbox import SandboxedStudent, Zygote
+from autograder.values.exercise import Limits
+from autograder.values.request import Reply, Request, Returned
 
 LATE = "def f():\n    import numpy.polynomial.chebyshev, wave\n    return 42"
 # Small ones, so that it is not the memory that bounds them.

@@ -31,10 +31,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder.model.exercise import Limits, read_exercise
-from autograder.model.protection import Protection
-from autograder.model.request import Failed, Reply, Request
 from autograder.sandbox import SandboxedStudent, Zygote
+from autograder.values.exercise import Limits, read_exercise
+from autograder.values.request import Failed, Reply, Request
+from autograder.values.symbols import Protection
 from support.attack_corpus import Attack, read_corpus
 from support.attack_range import ROOT, Ground, Range, _alive
 from support.machines import tried_as_ordinary_user

@@ -27,10 +27,10 @@ from _pytest.mark import ParameterSet
 
 from autograder.grading.batch import grade_batch
 from autograder.grading.watched_process import WorkProgress
-from autograder.model.request import Request
-from autograder.model.verdict import Outcome, Verdict
 from autograder.sandbox import SandboxedStudent
 from autograder.submission.reading import read_submission
+from autograder.values.request import Request
+from autograder.values.verdict import Outcome, Verdict
 from support.attack_corpus import (
     GROUPS,
     LAST_ROW,

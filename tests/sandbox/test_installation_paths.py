@@ -22,11 +22,11 @@ import numpy as np
 import pytest
 from _pytest.mark import ParameterSet
 
-from autograder.model.exercise import Limits
-from autograder.model.request import Request, Returned
-from autograder.sandbox import SandboxedStudent, Zygote, package_folders
-from autograder.sandbox.package_folders import PackageFolders, find_package_folders
+from autograder.sandbox import SandboxedStudent, Zygote, access
+from autograder.sandbox.access import PackageFolders, find_package_folders
 from autograder.sandbox.zygote import load_failure
+from autograder.values.exercise import Limits
+from autograder.values.request import Request, Returned
 from sandbox.linked_files import link
 from support.machines import as_in_docker, as_ordinary_user, refusing
 
@@ -232,8 +232,8 @@ def test_libraries_behind_a_clusters_library_path_are_found(place: Path) -> None
 SHOWS = """
 import json, os, sys
 from pathlib import Path
-from autograder.model.exercise import Limits
-from autograder.model.request import Request
+from autograder.values.exercise import Limits
+from autograder.values.request import Request
 from autograder.sandbox import SandboxedStudent, Zygote, attempts
 
 secret, *asked = sys.argv[1:]
@@ -343,7 +343,7 @@ def test_a_home_the_current_folder_and_the_whole_disk_are_kept_from_workers(
 def test_the_kits_own_folder_and_what_lies_in_it_are_kept_from_workers(
     monkeypatch: pytest.MonkeyPatch, packages: Path
 ) -> None:
-    monkeypatch.setattr(package_folders, "PACKAGE", packages / "autograder")
+    monkeypatch.setattr(access, "PACKAGE", packages / "autograder")
     (packages / "tools").mkdir()
     for folder in (packages, packages.parent, packages / "tools"):
         assert "the kit is imported from" in excluded(monkeypatch, folder)
@@ -497,7 +497,7 @@ LOAD_BESIDE = """
 import json
 from pathlib import Path
 from autograder.errors import KitError
-from autograder.model.exercise import Limits
+from autograder.values.exercise import Limits
 from autograder.sandbox import Zygote
 try:
     with Zygote("numpy", Limits(memory_megabytes=256), hidden=(Path({hidden!r}),)):
@@ -508,7 +508,7 @@ except KitError as error:
 LOAD = """
 import json
 from autograder.errors import KitError
-from autograder.model.exercise import Limits
+from autograder.values.exercise import Limits
 from autograder.sandbox import Zygote
 try:
     with Zygote({library!r}, Limits(memory_megabytes=256)):

@@ -26,7 +26,7 @@ from autograder.course.creation import read_course
 from autograder.course.settings import read_settings
 from autograder.errors import KitError
 from autograder.grading.journal import JOURNAL
-from autograder.model.machine_fault import fault_of, limit_named_in
+from autograder.values.this_machine import fault_of, limit_named_in
 from support.machines import as_ordinary_user
 from support.measured_processes import UNMEASURED
 

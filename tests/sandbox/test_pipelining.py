@@ -10,13 +10,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from autograder.model.exercise import Limits
-from autograder.model.request import Failed, Reply, Request, Returned
-from autograder.model.verdict import Outcome
-from autograder.protocol import wire
-from autograder.protocol.wire import Value
 from autograder.sandbox import SandboxedStudent, Zygote
 from autograder.sandbox.worker_channel import Channel
+from autograder.values.exercise import Limits
+from autograder.values.request import Failed, Reply, Request, Returned
+from autograder.values.verdict import Outcome
+from autograder.worker import wire
+from autograder.worker.wire import Value
 
 LIMITS = Limits(seconds_per_call=0.5, memory_megabytes=256, output_kilobytes=4)
 # What `f` does depends on the number that it gets.
@@ -159,7 +159,7 @@ def test_after_a_crash_nothing_is_answered_while_it_leans_either(zygote: Zygote)
 
 def test_who_asks_and_never_reads_the_answer_is_late(zygote: Zygote) -> None:
     ask = (
-        "import struct; from autograder.protocol import wire; "
+        "import struct; from autograder.worker import wire; "
         "frame = wire.frame({'ask': 1, 'step': 'softmax', 'arguments': [], 'keywords': {}, "
         "'cotangents': []}, []); os.write(3, frame)\n    import time; time.sleep(60)"
     )

@@ -12,10 +12,10 @@ import pytest
 
 from autograder.checks.reference import read_reference
 from autograder.checks.substitution import reference_answer
-from autograder.protocol import wire
-from autograder.protocol.wire import Value
-from autograder.sandbox import reference_answers
-from autograder.sandbox.reference_answers import ReferenceAnswers
+from autograder.sandbox import exchange
+from autograder.sandbox.exchange import ReferenceAnswers
+from autograder.worker import wire
+from autograder.worker.wire import Value
 
 ROOT = Path(__file__).resolve().parents[2]
 SCORES = np.random.default_rng(3).standard_normal((2, 4, 4))
@@ -100,7 +100,7 @@ def test_a_question_out_of_turn_is_a_breach(answers: ReferenceAnswers, number: i
 def test_a_question_that_is_too_large_is_refused_before_it_is_read(
     answers: ReferenceAnswers, asked: Asked
 ) -> None:
-    head, payload = question(1, "softmax", np.zeros(reference_answers._LARGEST_QUESTION // 8))
+    head, payload = question(1, "softmax", np.zeros(exchange._LARGEST_QUESTION // 8))
     answers.frame(1, head, payload, ("softmax",))
     assert len(asked) == 1
     _, value = answered(answers, 2, "softmax", np.zeros(len(payload) // 8 + 1))

@@ -14,18 +14,17 @@ import numpy as np
 import pytest
 
 from autograder.errors import KitError
-from autograder.model.exercise import Limits
-from autograder.model.protection import Protection
-from autograder.model.request import Failed, Reply, Request, Returned
-from autograder.model.verdict import Outcome
-from autograder.protocol.crossing import TOO_LARGE
-from autograder.protocol.wire import Opaque, Seed, Value
-from autograder.sandbox import SandboxedStudent, Zygote, probe, workers, zygote_process
+from autograder.sandbox import SandboxedStudent, Zygote, measurement, workers, zygote_process
 from autograder.sandbox.measurement import Attempt
 from autograder.sandbox.worker_channel import Budget
 from autograder.sandbox.workers import MOST_ANSWERED, TOO_OFTEN
 from autograder.sandbox.zygote import Worker
 from autograder.sandbox.zygote_process import Ending
+from autograder.values.exercise import Limits
+from autograder.values.request import Failed, Reply, Request, Returned
+from autograder.values.symbols import Protection
+from autograder.values.verdict import Outcome
+from autograder.worker.wire import TOO_LARGE, Opaque, Seed, Value
 from support.processes import descendants, kill
 
 LIMITS = Limits(seconds_per_call=1.0, memory_megabytes=256, output_kilobytes=4)
@@ -766,7 +765,7 @@ def kill_while_measured(
 ) -> Sequence[int]:
     """Have the zygote killed as soon as it is measured; return whom that has struck."""
     killed: list[int] = []
-    measure = probe.try_everything
+    measure = measurement.try_everything
 
     def strike_and_measure(*arguments: Any) -> tuple[Attempt, ...]:
         if len(killed) < times:
@@ -774,7 +773,7 @@ def kill_while_measured(
             kill(zygote.pid)
         return measure(*arguments)
 
-    monkeypatch.setattr(probe, "try_everything", strike_and_measure)
+    monkeypatch.setattr(measurement, "try_everything", strike_and_measure)
     return killed
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autograder.model.exercise import Limits
-from autograder.model.request import Failed, Reply, Request, Returned
-from autograder.model.verdict import Outcome
 from autograder.sandbox import SandboxedStudent, Zygote
+from autograder.values.exercise import Limits
+from autograder.values.request import Failed, Reply, Request, Returned
+from autograder.values.verdict import Outcome
 from sandbox.out_of_reach import OUT_OF_REACH, try_it
 from support.processes import descendants
 
@@ -50,15 +50,15 @@ def test_nothing_outside_can_be_reached(zygote: Zygote, body: str) -> None:
 def test_the_solutions_are_neither_importable_nor_readable(zygote: Zygote) -> None:
     code = (
         "import sys, os\nfrom pathlib import Path\ndef f(x):\n"
-        "    import autograder.protocol.wire\n"
-        "    package = Path(autograder.protocol.wire.__file__).parents[1]\n"
+        "    import autograder.worker.wire\n"
+        "    package = Path(autograder.worker.wire.__file__).parents[1]\n"
         "    return tuple(sorted(p.name for p in package.iterdir() if p.name != '__pycache__'))"
     )
     reply = ask(zygote, code)
     assert isinstance(reply, (Returned, Failed))
     if isinstance(reply, Returned):  # at the level landlock the folder cannot even be listed
-        assert reply.value == ("__init__.py", "protocol", "worker")
-    for name in ("solutions", "autograder.sandbox", "autograder.model.verdict"):
+        assert reply.value == ("__init__.py", "worker")
+    for name in ("solutions", "autograder.sandbox", "autograder.values.verdict"):
         missing = ask(zygote, f"def f(x):\n    import {name}")
         assert isinstance(missing, Failed) and missing.exception
         assert missing.exception.type_name in ("ModuleNotFoundError", "PermissionError")

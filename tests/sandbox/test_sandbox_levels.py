@@ -22,13 +22,19 @@ import pytest
 
 import autograder
 from autograder.errors import KitError
-from autograder.model.exercise import Limits
-from autograder.model.protection import Protection
-from autograder.model.request import Failed, Request, Returned
-from autograder.model.verdict import Outcome
 from autograder.sandbox import SandboxedStudent, Zygote, access
-from autograder.sandbox.measurement import DEMANDS, Attempt, Measured, demand
-from autograder.sandbox.probe import ProbeTargets, try_everything
+from autograder.sandbox.measurement import (
+    DEMANDS,
+    Attempt,
+    Measured,
+    ProbeTargets,
+    demand,
+    try_everything,
+)
+from autograder.values.exercise import Limits
+from autograder.values.request import Failed, Request, Returned
+from autograder.values.symbols import Protection
+from autograder.values.verdict import Outcome
 from autograder.worker import confinement
 from sandbox.linked_files import link
 from sandbox.out_of_reach import OUT_OF_REACH, try_it

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder.model.exercise import Limits
-from autograder.model.request import Failed, Request, Returned
-from autograder.model.verdict import Outcome
-from autograder.protocol import wire
-from autograder.protocol.call import ANSWER, MOST_CALLS, LayerCall, StandIn
 from autograder.sandbox import SandboxedStudent, Zygote
 from autograder.sandbox.exchange import read_sightings, read_watched
+from autograder.values.exercise import Limits
+from autograder.values.request import Failed, Request, Returned
+from autograder.values.verdict import Outcome
+from autograder.worker import wire
+from autograder.worker.call import ANSWER, MOST_CALLS, LayerCall, StandIn
 from autograder.worker.sightings import LARGEST_SEEN, MOST_SEEN, ExpressionWatch, run_watched
 
 X = np.arange(12.0).reshape(3, 4)
@@ -218,4 +218,4 @@ def test_a_call_crosses() -> None:
 def test_calls_that_are_forged_are_refused(forged: dict[str, Any]) -> None:
     header = {"id": 7, "calls": [CALL], "reached": ["double"], "raised": RAISED} | forged
     with pytest.raises(wire.WireError):
-        read_watched(header, wire.Payload(b""), 7, FORWARD, ("double",))
+        read_watched(header, wire.Payload(b""), 7, FORWARD, frozenset({"double"}))

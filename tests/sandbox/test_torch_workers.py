@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from autograder.model.exercise import Limits
-from autograder.model.request import Request, Returned
-from autograder.protocol.wire import Linear
 from autograder.sandbox import SandboxedStudent, Zygote
+from autograder.values.exercise import Limits
+from autograder.values.request import Request, Returned
+from autograder.worker.wire import Linear
 
 LIMITS = Limits(seconds_per_call=10.0, memory_megabytes=1024)
 

@@ -8,7 +8,6 @@ import jupytext
 import pytest
 
 from autograder.course.intake import from_script
-from autograder.model.exercise import read_exercise
 from autograder.submission.cells import (
     DefinitionSpan,
     cut_before_definitions,
@@ -18,6 +17,7 @@ from autograder.submission.cells import (
     percent_cells,
 )
 from autograder.submission.missing_step import written
+from autograder.values.exercise import read_exercise
 from demo.sample_class import read_sample_class
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -27,9 +27,6 @@ from autograder.course.page import clean_markdown, highlight_code
 from autograder.errors import KitError
 from autograder.grading.batch import grade_batch
 from autograder.grading.journal import JOURNAL, Journal, judging_key
-from autograder.model.exercise import Exercise, read_exercise
-from autograder.model.sanitize import terminal_line
-from autograder.model.verdict import Outcome, Verdict
 from autograder.submission import cells as cells_of_a_hand_in
 from autograder.submission import code as code_of_a_file
 from autograder.submission import reading
@@ -52,6 +49,9 @@ from autograder.submission.reading import (
     read_one_of,
     read_submission,
 )
+from autograder.values.exercise import Exercise, read_exercise
+from autograder.values.sanitize import terminal_line
+from autograder.values.verdict import Outcome, Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "numpy_single_head"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from autograder.model.exercise import given_text, read_exercise
 from autograder.submission.missing_import import missing_imports, without_absent
+from autograder.values.exercise import given_text, read_exercise
 from support.broken.case import EXERCISE, ROOT
 
 GIVEN = given_text(EXERCISE.folder)

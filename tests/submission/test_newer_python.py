@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from autograder.model.exercise import read_exercise
 from autograder.submission.newer_python import (
     in_older_words,
     needed_python,
@@ -17,6 +16,7 @@ from autograder.submission.newer_python import (
     version_in,
 )
 from autograder.submission.reading import Submission, read_submission
+from autograder.values.exercise import read_exercise
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "numpy_single_head"

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from autograder.cli.similar_code import given_fingerprints
-from autograder.model.exercise import read_exercise
 from autograder.submission.fingerprints import (
     FEWEST_HAND_INS,
     Fingerprints,
     fingerprints,
     resemblances,
 )
+from autograder.values.exercise import read_exercise
 from support.honest_class import DISGUISES, copied, honest_class
 
 SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from autograder.grading.batch import grade_batch
-from autograder.learning.runner.checking import check_work
-from autograder.learning.runner.process import Child
-from autograder.learning.runner.results import Checkup
-from autograder.model.exercise import read_exercise
-from autograder.model.verdict import Verdict
+from autograder.learning.checking import check_work
+from autograder.learning.process import Child
+from autograder.learning.results import Checkup
 from autograder.submission import name_slips, slips
 from autograder.submission.missing_import import missing_imports
 from autograder.submission.reading import read_submission
+from autograder.values.exercise import read_exercise
+from autograder.values.verdict import Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 NUMPY, TORCH = "numpy_single_head", "torch_multi_head"

@@ -13,8 +13,6 @@ from typing import Any
 import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
-from autograder.model.exercise import Exercise, read_exercise
-from autograder.model.verdict import Outcome
 from autograder.submission.cells import MOST_CELLS, parsed, pieces
 from autograder.submission.code import (
     MOST_LINES,
@@ -31,6 +29,8 @@ from autograder.submission.file_text import (
 )
 from autograder.submission.missing_step import misplaced, repeated, written
 from autograder.submission.reading import Submission, read_submission
+from autograder.values.exercise import Exercise, read_exercise
+from autograder.values.verdict import Outcome
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "numpy_single_head"
@@ -156,7 +156,7 @@ def test_calls_of_the_kit_are_taken_out_and_lines_keep_their_numbers(handed: Han
     cell = (
         "import numpy as np\n"
         "from autograder import open_exercise\n"
-        "import autograder.notebook.check\n"
+        "import autograder.learning.notebook_check\n"
         f"check = open_exercise('{NAME}')\n"
         f"{SOFTMAX}\n"
         "check(softmax)\n"

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from autograder.grading.watched_process import WorkProgress
-from autograder.model.exercise import read_exercise
-from autograder.model.verdict import Outcome, StepVerdict, Verdict
+from autograder.values.exercise import read_exercise
+from autograder.values.verdict import Outcome, StepVerdict, Verdict
 from support.attack_range import Range, right_answer
 
 __all__ = ["Attack", "Played", "Range", "play", "read_corpus"]

@@ -27,11 +27,11 @@ import pytest
 from autograder.grading import batch
 from autograder.grading.batch import begun_sandbox
 from autograder.grading.watched_process import WorkProgress
-from autograder.model.exercise import Exercise, read_exercise
-from autograder.model.request import Request, Returned
-from autograder.model.verdict import Verdict
 from autograder.sandbox import SandboxedStudent, Zygote
 from autograder.submission.reading import Submission
+from autograder.values.exercise import Exercise, read_exercise
+from autograder.values.request import Request, Returned
+from autograder.values.verdict import Verdict
 from support.attack_listeners import Listeners
 from support.attack_tap import Tap, disguises
 from support.copied_exercise import copy_exercise

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder.protocol import wire
 from autograder.sandbox import worker_channel as channels
 from autograder.sandbox import zygote_process as processes
+from autograder.worker import wire
 
 _LONG = 1000  # bytes, longer than any secret in any disguise
 

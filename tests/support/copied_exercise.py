@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from autograder.model.exercise import shared_folders
+from autograder.values.exercise import shared_folders
 
 ROOT = Path(__file__).resolve().parents[2]
 TRACES = shutil.ignore_patterns("__pycache__")

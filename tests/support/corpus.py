@@ -31,15 +31,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from autograder.authoring.harness import Harness, read_harness, read_variants
+from autograder.authoring.mutant import Mutant, mutants_of
+from autograder.authoring.mutant_judge import MutantJudge, definitions
+from autograder.authoring.mutated_step import Tree
+from autograder.authoring.sandbox_proof import known_mistakes, right_answers, with_mutant
 from autograder.cli.kit import exercise_folders
 from autograder.grading.output_folder import SECRET, SECRET_BYTES
 from autograder.grading.watched_process import usable_cores
-from autograder.verification.harness import Harness, read_harness
-from autograder.verification.mutant import Mutant, mutants_of
-from autograder.verification.mutant_judge import MutantJudge, definitions
-from autograder.verification.mutated_step import Tree
-from autograder.verification.sandbox_proof import known_mistakes, right_answers, with_mutant
-from autograder.verification.variants import read_variants
 from demo.sample_class import SampleStudent, hand_in, read_sample_class
 from support.typed_commands import ATTN, typed
 

@@ -17,21 +17,23 @@ from typing import Any
 
 import numpy as np
 
+from autograder.authoring.harness import Harness, read_harness
 from autograder.checks.marks import title_of
 from autograder.checks.reference import Misconception
 from autograder.errors import KitError
 from autograder.judging.inprocess import Unusable
-from autograder.model.exercise import MISTAKE_COSTS, generated, read_exercise
-from autograder.model.files import write_whole
-from autograder.play.character_model import CharacterModel, read_model
-from autograder.play.mistake_costs import (
+from autograder.play.language_model import (
     HEARD,
+    CharacterModel,
     MeasuredCosts,
     MistakeCost,
     is_heard,
+    measured_loss,
+    read_model,
+    written,
 )
-from autograder.play.writing import measured_loss, written
-from autograder.verification.harness import Harness, read_harness
+from autograder.values.exercise import MISTAKE_COSTS, generated, read_exercise
+from autograder.values.files import write_whole
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "solutions" / "numpy_single_head"  # whose class is the model's attention

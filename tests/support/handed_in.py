@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from autograder.model.exercise import Exercise, read_exercise
 from autograder.submission.reading import Submission, read_submission
+from autograder.values.exercise import Exercise, read_exercise
 from demo.sample_class import hand_in
 from support.released_course import NAME, ROOT, sample_class
 

@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from autograder.model.exercise import Exercise
+from autograder.values.exercise import Exercise
 from support.mixed_class import mixed_class
 
 _WORDS = "ada bit cat dot eye fan gem hat ink jar key log map net oak pen row sun top urn".split()

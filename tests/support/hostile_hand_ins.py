@@ -216,7 +216,7 @@ def code_that_is_hard_to_read(hostility: Hostility, name: bytes) -> None:
 _FORGER = """
 import json as _json, os as _os, random as _random, struct as _struct, sys as _sys
 _draw = _random.Random({seed})
-_wire = _sys.modules["autograder.protocol.wire"]
+_wire = _sys.modules["autograder.worker.wire"]
 _encode = _wire.encode
 _ODD = [None, True, -1, 10**400, 1e999, "", [], dict(), [[]], "x" * 5000]
 _KINDS = ["array", "plain", "float", "sequence", "linear", "seed", "opaque", "odd", None, 3]

@@ -24,13 +24,15 @@ BY_CALL = ("import_module", "__import__")
 
 # From the ground up. A name is a module or a package right below `autograder`.
 LAYERS = (
-    ("errors",),
-    ("protocol",),
-    ("model", "worker"),
+    ("errors", "worker"),
+    ("values",),
     ("judging", "tracing", "sandbox"),
-    ("submission", "checks", "heatmaps", "building"),
-    ("reports", "grading", "doctor", "releasing", "ladder"),
-    ("course", "learning", "notebook", "play", "verification", "cluster", "platforms", "site"),
+    ("submission", "checks", "reports"),
+    ("grading",),
+    ("authoring", "course", "cluster"),
+    ("learning", "platforms"),
+    ("play",),
+    ("site",),
     ("cli",),
 )
 
@@ -129,7 +131,7 @@ def is_module(package: Path, name: str) -> bool:
 
 
 def named_in_call(node: ast.AST) -> str:
-    """The module in `import_module("autograder.model")`, "" for a node that is no such call."""
+    """The module in `import_module("autograder.values")`, "" for a node that is no such call."""
     if not isinstance(node, ast.Call):
         return ""
     called = getattr(node.func, "attr", getattr(node.func, "id", ""))

@@ -12,7 +12,7 @@ from autograder.checks.plugin import GradingPlugin, run_graders
 from autograder.checks.reference import Reference
 from autograder.checks.submission_judge import JudgedSteps
 from autograder.judging.inprocess import InProcess
-from autograder.model.request import Respondent
+from autograder.values.request import Respondent
 
 
 def judged_by(reference: Reference, *pairs: tuple[Respondent, int | None]) -> list[JudgedSteps]:

@@ -22,7 +22,7 @@ from jupyter_client.connect import write_connection_file
 IMPORTED = (
     *("ipykernel.debugger", "ipykernel.kernelapp", "ipykernel.ipkernel"),
     *("IPython.extensions.storemagic", "sqlite3", "tornado.platform.asyncio"),
-    "autograder.notebook.check",
+    "autograder.learning.notebook_check",
 )
 PATIENCE = 120  # seconds: a machine may be busy
 

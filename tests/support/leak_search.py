@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from autograder.building.leak import Secret, refuse_leaks
+from autograder.authoring.leak import Secret, refuse_leaks
 
 
 def refuse_leaks_below(secrets: tuple[Secret, ...], folder: Path) -> None:

@@ -16,7 +16,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from autograder.checks.reference import MISCONCEPTIONS, load_module
-from autograder.model.exercise import SOLUTION, Exercise
+from autograder.values.exercise import SOLUTION, Exercise
 
 SEED = 20_261_122
 MISTAKES, VARIANTS = 0.06, 0.3  # the shares of steps that are wrong, and written in another way

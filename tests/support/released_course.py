@@ -9,13 +9,12 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from autograder.course.assignment_release import release
-from autograder.course.creation import Course, create_course
+from autograder.course.creation import Course, create_course, release
 from autograder.grading.journal import JOURNAL
 from autograder.grading.output_folder import input_secret
-from autograder.model.exercise import read_exercise
-from autograder.model.verdict import Verdict
-from autograder.reports.verdict_files import read_verdicts
+from autograder.reports.grades_csv import read_verdicts
+from autograder.values.exercise import read_exercise
+from autograder.values.verdict import Verdict
 from demo.sample_class import SampleStudent, hand_in, read_sample_class
 from support.built_once import built_once
 from support.gradebook_scores import scores

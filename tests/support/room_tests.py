@@ -1,7 +1,7 @@
 """Which tests a change in a room can break: `make test ROOM=judging` runs what this prints.
 
-These are the folders of tests of the room and of the rooms that import it. The worker's tests are
-those of the sandbox that it runs in, and what says something of all rooms is in `tests/project`.
+These are the folders of tests of the room and of the rooms that import it. What says
+something of all rooms is in `tests/project`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from support.import_layers import PACKAGE, rooms
 
 TESTS = Path(__file__).resolve().parents[1]
-ELSEWHERE = {"worker": "sandbox", "errors": "model"}
+ELSEWHERE = {"errors": "values"}
 ALWAYS = ("project/test_imports.py",)
 
 

@@ -12,9 +12,9 @@ from autograder.grading.classroom import ClassJudging, kept_by
 from autograder.grading.digest import exercise_hash
 from autograder.grading.grader_pool import Loss
 from autograder.grading.watched_process import Bounds
-from autograder.model.exercise import read_exercise
-from autograder.model.verdict import Verdict
 from autograder.submission.reading import Submission
+from autograder.values.exercise import read_exercise
+from autograder.values.verdict import Verdict
 
 
 class SimulatedJudges:

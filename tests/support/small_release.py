@@ -6,10 +6,10 @@ import zipfile
 from importlib.metadata import requires
 from pathlib import Path
 
-from autograder.building.build import build_all
-from autograder.building.regions import BEGIN, END
+from autograder.authoring.build import build_all
+from autograder.authoring.regions import BEGIN, END
+from autograder.authoring.release import Source
 from autograder.checks.recording import record_examples
-from autograder.releasing.release import Source
 from support.toy_exercise import MISTAKES, TOML
 from support.written_exercise import Change, write_exercise
 

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from importlib.metadata import distribution
 from pathlib import Path
 
-from autograder.building.leak import CODE_FILES, Secret, refuse_leaks
+from autograder.authoring.contents import needed
+from autograder.authoring.leak import CODE_FILES, Secret, refuse_leaks
 from autograder.errors import KitError
-from autograder.model.exercise import SOLUTION
-from autograder.releasing.wheel import needed
+from autograder.values.exercise import SOLUTION
 
 PIN = re.compile(r"^([A-Za-z0-9._-]+)==", re.MULTILINE)
 # A shorter line may stand in any library.
@@ -115,7 +115,7 @@ def given_away(root: Path, secrets: tuple[Secret, ...]) -> list[str]:
         parts = name.split("/")
         own = "autograder" in parts or "site-packages" not in parts
         # The engine has a module of its own with one of these names.
-        secret = parts[-1] in (SOLUTION, *CODE_FILES) and "verification" not in parts
+        secret = parts[-1] in (SOLUTION, *CODE_FILES) and "authoring" not in parts
         whole = not lines.isdisjoint("".join(line.split()) for line in text.splitlines())
         if secret or whole or (own and _leaks(name, text, secrets)):
             found.append(name)

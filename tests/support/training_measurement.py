@@ -15,18 +15,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from autograder.authoring.harness import Harness, read_harness
 from autograder.checks.marks import title_of
 from autograder.checks.reference import Misconception
 from autograder.errors import KitError
 from autograder.judging.inprocess import Unusable
-from autograder.model.exercise import (
-    MISTAKE_COSTS,
-    LayerTraining,
-    find_exercise,
-    generated,
-    read_exercise,
-)
-from autograder.model.files import write_whole
 from autograder.play.training import trained
 from autograder.play.training_task import task_named
 from autograder.play.training_words import (
@@ -39,7 +32,14 @@ from autograder.play.training_words import (
     number_range,
     read_trainings,
 )
-from autograder.verification.harness import Harness, read_harness
+from autograder.values.exercise import (
+    MISTAKE_COSTS,
+    LayerTraining,
+    find_exercise,
+    generated,
+    read_exercise,
+)
+from autograder.values.files import write_whole
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = ROOT / "solutions"

@@ -19,7 +19,7 @@ from unittest.mock import patch
 
 from autograder.cli import kit
 from autograder.cli.command_line import attn as command_line
-from autograder.learning.runner.job import MODULE
+from autograder.learning.job import MODULE
 
 ATTN = str(Path(sys.executable).with_name("attn"))
 

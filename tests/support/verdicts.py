@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from autograder.model.exercise import read_exercise
-from autograder.model.verdict import (
+from autograder.values.exercise import read_exercise
+from autograder.values.verdict import (
     ChainVerdict,
     CheckVerdict,
     Finding,

@@ -10,9 +10,9 @@ from typing import Any
 from autograder.judging.asking import ask_examples
 from autograder.judging.examples import Example, read_examples
 from autograder.judging.inprocess import InProcess
-from autograder.model.exercise import Exercise, read_exercise
-from autograder.model.verdict import StepVerdict
 from autograder.tracing.home import LayerBlame
+from autograder.values.exercise import Exercise, read_exercise
+from autograder.values.verdict import StepVerdict
 from support.learner_workspace import ROOT
 
 NUMPY, TORCH = "numpy_single_head", "torch_single_head"

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from autograder.grading.batch import grade_batch
-from autograder.model.verdict import StepVerdict
 from autograder.submission.reading import Submission
+from autograder.values.verdict import StepVerdict
 from support.learner_workspace import ROOT
 from tracing.judged_layer import NUMPY, Change, judged
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from autograder.authoring.text_rules import StudentText, reading_gaps
 from autograder.judging.explanation import of_shapes
-from autograder.model.request import ExceptionReport
-from autograder.model.verdict import Finding, Outcome, telling
 from autograder.tracing import home
 from autograder.tracing.wrong_step import PASSING
-from autograder.verification.text_rules import StudentText, reading_gaps
+from autograder.values.request import ExceptionReport
+from autograder.values.verdict import Finding, Outcome, telling
 from tracing.judged_layer import HEADS, NUMPY, TORCH, VIT, Change, exercise_of, judged, words
 
 INT_MASK = (

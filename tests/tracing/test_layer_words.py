@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from _pytest.mark.structures import ParameterSet
 
-from autograder.model.verdict import Outcome
+from autograder.authoring.text_rules import StudentText, reading_gaps
 from autograder.tracing.calls import array_words
-from autograder.verification.text_rules import StudentText, reading_gaps
+from autograder.values.verdict import Outcome
 from tracing.judged_layer import HEADS, NUMPY, STRETCH, TORCH, VIT, Change, judged, words
 
 CAUSAL = "CausalMultiHeadAttention"

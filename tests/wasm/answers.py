@@ -10,9 +10,9 @@ from pathlib import Path
 root, questions = sys.argv[1:]
 sys.path.insert(0, root)
 
-from autograder.learning.runner.checking import check_work  # noqa: E402
-from autograder.learning.runner.same_process import SameProcess  # noqa: E402
-from autograder.model.exercise import read_exercise  # noqa: E402
+from autograder.learning.checking import check_work  # noqa: E402
+from autograder.learning.same_process import SameProcess  # noqa: E402
+from autograder.values.exercise import read_exercise  # noqa: E402
 
 for folder, names in json.loads(Path(questions).read_text(encoding="utf-8")):
     exercise = read_exercise(Path(folder))

@@ -15,7 +15,7 @@ sys.path[:0] = [root, folder]
 
 from autograder.judging import time_limit  # noqa: E402
 from autograder.judging.time_limit import StillRunning, limited  # noqa: E402
-from autograder.notebook.check import open_exercise  # noqa: E402
+from autograder.learning.notebook_check import open_exercise  # noqa: E402
 
 BUSY = "import time\nend = time.monotonic() + {seconds}\nwhile time.monotonic() < end:\n    pass\n"
 

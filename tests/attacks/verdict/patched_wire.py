@@ -6,7 +6,7 @@
 # ---
 import importlib
 
-wire = importlib.import_module("autograder.protocol.wire")
+wire = importlib.import_module("autograder.worker.wire")
 
 
 def passed(value, payload, depth=0):

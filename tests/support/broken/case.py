@@ -16,8 +16,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from autograder.model.exercise import read_exercise
-from autograder.model.verdict import Outcome
+from autograder.values.exercise import read_exercise
+from autograder.values.verdict import Outcome
 from demo.sample_class import SampleStudent, hand_in
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from autograder.model.verdict import Outcome
+from autograder.values.verdict import Outcome
 from support.broken.case import NOTEBOOK, STEPS, Work, broken, new_cell, text
 
 RAISED = Outcome.RAISED

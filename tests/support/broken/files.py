@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from autograder.model.verdict import Outcome
+from autograder.values.verdict import Outcome
 from support.broken.case import (
     ASSIGNMENT,
     EXERCISE,

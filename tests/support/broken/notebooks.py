@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autograder.model.verdict import Outcome
+from autograder.values.verdict import Outcome
 from support.broken.case import Work, broken, grade_id, new_cell, text
 
 NOT_WRITTEN = Outcome.NOT_WRITTEN

@@ -1,1 +1,0 @@
-"""Makes what students get from what instructors wrote: solutions/ in, assignments/ out."""

@@ -1,1 +1,0 @@
-"""The rungs between the hints and the solution: lines to sort, and a gap to fill."""

@@ -1,1 +1,0 @@
-"""The learner's commands: those that answer once, and `attn watch`."""

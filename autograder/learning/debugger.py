@@ -1,0 +1,195 @@
+"""Python's debugger in a learner's own function: it stops at the first line of the call.
+
+This runs in the learner's own terminal and process, so that they can type.
+"""
+
+from __future__ import annotations
+
+import bdb
+import functools
+import linecache
+import os
+import pdb
+import sys
+import types
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any
+
+from autograder.judging.examples import Example
+from autograder.judging.expectation import Agrees
+from autograder.judging.inprocess import InProcess
+from autograder.learning.job import MODULE, run_cell
+from autograder.values.request import Request
+from autograder.worker.arrays import Generators, ImportGuard, to_library
+from autograder.worker.wire import copied
+
+EXPECTED = "expected"  # the name of the expected result, for who debugs
+
+
+class LearnersDebugger(pdb.Pdb):
+    """A debugger that knows which files are the learner's own."""
+
+    def __init__(self, files: Sequence[str]) -> None:
+        super().__init__(nosigint=True)
+        self._files = frozenset(files)
+        self.saw_exception = False
+        self.left = False
+
+    def set_quit(self) -> None:
+        """Leave: no further call is stopped in."""
+        self.left = True
+        super().set_quit()
+
+    def user_exception(self, frame: FrameType, exc_info: Any) -> None:
+        """Stop at an exception while stepping."""
+        self.saw_exception = True
+        super().user_exception(frame, exc_info)
+
+    def setup(self, f: FrameType | None, tb: TracebackType | None) -> Any:
+        """Go to the innermost line of the learner's own code, not of a library below it."""
+        done = super().setup(f, tb)
+        own = [n for n, (frame, _) in enumerate(self.stack) if self._is_own(frame)]
+        if tb is not None and own:
+            self.curindex = own[-1]
+            self.curframe = self.stack[self.curindex][0]
+            self.curframe_locals = self.curframe.f_locals
+        return done
+
+    def _is_own(self, frame: FrameType) -> bool:
+        return frame.f_code.co_filename in self._files
+
+
+class DebuggedWork:
+    """A learner's cells, loaded in this process, with a debugger around one function.
+
+    file, cells, imports: the code, and the lines of import that it lacks. packages: what it may
+    import. tell: shows a sentence.
+    """
+
+    def __init__(
+        self,
+        file: Path,
+        cells: Sequence[str],
+        imports: Sequence[str],
+        packages: Sequence[str],
+        tell: Callable[[str], None],
+    ) -> None:
+        self._tell = tell
+        self._module = types.ModuleType(MODULE)
+        self.names = vars(self._module)
+        self._cells = {_name(file, number): cell for number, cell in enumerate(cells, 1)}
+        if file.suffix == ".py":
+            self._cells = {str(file): cell for cell in cells}
+        self._debugger = LearnersDebugger(tuple(self._cells))
+        self._imports, self._packages = imports, packages
+        self._calls = self._inside = 0
+        self._judged: int | None = None
+
+    def load(self, folder: Path) -> None:
+        """Run the cells as a check does; a cell that cannot be run is left out."""
+        os.environ["MPLBACKEND"] = "Agg"
+        os.chdir(folder)
+        sys.path.append(str(folder))
+        sys.modules[MODULE] = self._module
+        ImportGuard(self._packages, self._cells.keys()).install()
+        exec("\n".join(self._imports), self.names)
+        for name, cell in self._cells.items():
+            linecache.cache[name] = (len(cell), None, cell.splitlines(keepends=True), name)
+            with suppress(SyntaxError, SystemExit):  # the check has told it
+                run_cell(cell, name, self.names)
+
+    def ask(self, example: Example, library: str, *, everywhere: bool) -> bool:
+        """Ask an example, and stop in the call that is judged, or `everywhere`.
+
+        Where a call raises, it stops at that line in any case. Return whether it came to its end;
+        otherwise the learner has left the debugger.
+        """
+        if not everywhere and self.names.get(example.request.target):
+            is_class = isinstance(self.names[example.request.target], type)
+            self._judged = judged_call(example.request, is_class=is_class)
+            if self._judged > 1:
+                self._tell(_calls_before(self._judged - 1))
+        expectation = example.expectation
+        if isinstance(expectation, Agrees):
+            wanted = to_library(copied(expectation.expected), library, "", Generators())
+            self.names.setdefault(EXPECTED, wanted)
+        self._wrap(example)
+        InProcess(self.names, library).ask(example.request)
+        return not self._debugger.left
+
+    def _wrap(self, example: Example) -> None:
+        """Put the debugger around the function or the method that the example calls."""
+        request = example.request
+        target = self.names[request.target]
+        if not isinstance(target, type):
+            self.names[request.target] = self._debugged(target)
+            return
+        method = request.method or "__init__"
+        if hasattr(target, method):
+            setattr(target, method, self._debugged(getattr(target, method)))
+
+    def _debugged(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def stopped(*arguments: Any, **keywords: Any) -> Any:
+            if self._debugger.left:
+                raise bdb.BdbQuit
+            if self._inside:  # it calls itself
+                return function(*arguments, **keywords)
+            self._calls += 1
+            if self._judged is None and self._calls > 1:
+                self._tell(f"This check calls it again: call {self._calls}.")
+            here = self._judged in (None, self._calls)
+            run = self._debugger.runcall if here else _run
+            self._inside += 1
+            try:
+                value = run(function, *arguments, **keywords)
+            except Exception as error:
+                self._post_mortem(error)
+                raise
+            finally:
+                self._inside -= 1
+            if self._debugger.left:  # `runcall` hides that
+                raise bdb.BdbQuit
+            return value
+
+        return stopped
+
+    def _post_mortem(self, error: Exception) -> None:
+        """Stop where an exception came from, unless the learner stepped there."""
+        if not self._debugger.saw_exception:
+            self._tell(f"It raises {type(error).__name__}: {error}".removesuffix(": "))
+            self._tell("You are at the line that raises it. q leaves.")
+            self._debugger.reset()
+            self._debugger.interaction(None, error.__traceback__)
+        self._debugger.left = True
+
+
+def judged_call(request: Request, *, is_class: bool) -> int:
+    """Return which call of its function or method a request is about, from 1.
+
+    The calls before it are those that `autograder/worker/call.py` makes.
+    """
+    if not request.method:
+        return 1 if is_class else len(request.earlier) + 1
+    if not request.earlier:
+        return request.calls
+    # The layer itself is asked twice, with other weights and with its own; between them come the
+    # methods of `before`, an earlier call once more, and the layer itself.
+    return len(request.earlier) + 2 + 2 * bool(request.before) + request.calls
+
+
+def _calls_before(count: int) -> str:
+    times = "once" if count == 1 else f"{count} times"
+    return f"The check calls it {times} before, to see whether anything stays from call to call."
+
+
+def _run(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
+    return function(*arguments, **keywords)
+
+
+def _name(file: Path, number: int) -> str:
+    # In brackets, so that the debugger does not look for a file of that name.
+    return f"<{file.name}, cell {number}>"

@@ -1,0 +1,478 @@
+"""One job of the child: loads a learner's cells, asks the steps, reports the results.
+
+If the code raises, exits, or runs or prints without end, only the step that does it fails, with a
+sentence that says so. Only when the process ends does the parent have to report it.
+"""
+
+from __future__ import annotations
+import __future__
+
+import contextlib
+import importlib
+import io
+import linecache
+import sys
+import types
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from itertools import zip_longest
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from autograder.errors import KitError
+from autograder.judging import time_limit
+from autograder.judging.asking import (
+    AskedExample,
+    ask_example,
+    is_asked_after,
+    public_checks,
+    settled,
+)
+from autograder.judging.compare import arrays_of, asked_precision
+from autograder.judging.diagnosis import failure
+from autograder.judging.examples import Example, done_by, read_examples
+from autograder.judging.expectation import Agrees, may_be_slow
+from autograder.judging.explanation import not_python
+from autograder.judging.inprocess import InProcess, report
+from autograder.judging.time_limit import StillRunning, Watchdog
+from autograder.judging.value_words import shape_words
+from autograder.learning import results
+from autograder.learning.results import Drawn, GivenInput, Parameters
+from autograder.reports.picture import followed_token
+from autograder.submission.missing_import import statements
+from autograder.tracing.home import LayerBlame
+from autograder.values.exercise import signature_of
+from autograder.values.request import ExceptionReport, Failed, Reply, Request
+from autograder.values.verdict import Finding, Outcome, check_facts, finding_facts
+from autograder.worker.arrays import ImportGuard
+from autograder.worker.wire import Linear, Seed, Value
+
+# What a worked example hands to the learner's code: named as in their own signature.
+#
+# The axes are those of the exercise: a learner may leave out the annotations, or write a
+# `lambda`.
+
+MOST_DRAWN = 400  # of an input that is drawn
+
+
+def inputs_to_show(
+    request: Request, names: Mapping[str, Any], given: Mapping[str, Parameters]
+) -> list[dict[str, Any]]:
+    """Return the inputs of a request as the fields of `GivenInput`, in the order of the call.
+
+    names: what the learner's code defines. given: the parameters that were handed out.
+    """
+    return [asdict(each) for each in given_inputs(request, names, given)]
+
+
+def given_inputs(
+    request: Request, names: Mapping[str, Any], given: Mapping[str, Parameters]
+) -> Iterator[GivenInput]:
+    """Give the arguments, the options, and the weights that are put into a layer."""
+    target, method = names.get(request.target), request.method or ""
+    made = _known(_parameters(target), given.get(request.target, ()))
+    called = _parameters(getattr(target, method, None))
+    called = _known(called, given.get(f"{request.target}.{method}", ()))
+    yield from _named(request.arguments, made)
+    yield from _named(request.method_arguments, called)
+    for name, value in request.keywords.items():
+        yield _input(name, None, value)
+    for name, value in request.attributes.items():
+        yield _input(f"self.{name}", None, value, drawn=False)
+
+
+def _parameters(function: Any) -> Parameters:
+    try:
+        return signature_of(function).parameters if callable(function) else ()
+    except KitError:  # the learner's own annotations cannot be read
+        return ()
+
+
+def _known(own: Parameters, given: Parameters) -> Parameters:
+    """Return the learner's own names with the axes that were handed out, as far as each goes."""
+    both = [(name, axes) for (name, _), (_, axes) in zip(own, given)]
+    return [*both, *own[len(both) :], *given[len(both) :]]
+
+
+def _named(values: tuple[Value, ...], parameters: Parameters) -> Iterator[GivenInput]:
+    unknown = ((f"argument {number}", None) for number in range(len(parameters) + 1, 100))
+    for value, (name, axes) in zip(values, (*parameters, *unknown)):
+        yield _input(name, axes, value)
+
+
+def _input(name: str, axes: str | None, value: Value, *, drawn: bool = True) -> GivenInput:
+    if isinstance(value, np.ndarray):
+        plain = drawn and value.ndim > 0 and value.dtype.kind in "biuf"
+        small = plain and value.size <= MOST_DRAWN
+        words = f"{name} {shape_words(value.shape, axes)}"
+        return GivenInput(name, axes, words, value.tolist() if small else None)
+    return GivenInput(name, None, f"{name} = {_words(value)}")
+
+
+def _words(value: Value) -> str:
+    match value:
+        case Seed(seed=seed):
+            return f"a generator with the seed {seed}"
+        case Linear(weight=weight, bias=bias):
+            outputs, inputs = weight.shape
+            without = "" if bias is not None else ", without a bias"
+            return f"a linear layer from {inputs} to {outputs}{without}"
+    return repr(value)
+
+
+# Collects what the learner's code prints while it is checked, up to a limit.
+
+KEPT = 4000  # characters that are shown; the rest is only counted
+
+
+class TooMuchPrinted(BaseException):
+    """The code printed more than is allowed. Not an `Exception`, so that code rarely catches it."""
+
+
+class Printed(io.TextIOBase):
+    """A text stream that keeps the beginning; past `most` characters it raises `TooMuchPrinted`."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._parts: list[str] = []
+        self._written = 0
+
+    def writable(self) -> bool:
+        """True."""
+        return True
+
+    def write(self, text: str) -> int:
+        """Keep the part of `text` that fits; raise `TooMuchPrinted` past the limit."""
+        if self._written < KEPT:
+            self._parts.append(text[: KEPT - self._written])
+        self._written += len(text)
+        if self._written > self._most:
+            raise TooMuchPrinted
+        return len(text)
+
+    @property
+    def text(self) -> str:
+        """What was printed, and how much of it was left out."""
+        left = self._written - KEPT
+        rest = f"\n… and {left} more characters" if left > 0 else ""
+        return "".join(self._parts) + rest
+
+
+@contextlib.contextmanager
+def printed(most: int) -> Iterator[Printed]:
+    """Collect what the body prints to stdout and stderr, at most `most` characters."""
+    stream = Printed(most)
+    with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
+        yield stream
+
+
+# Asks the worked examples of an exercise in the child, and collects the arrays to draw.
+
+MOST_SENT = 20_000  # in an array that is sent to be drawn
+
+
+@dataclass(frozen=True)
+class Questions:
+    """The worked examples of one exercise."""
+
+    examples: tuple[Example, ...]
+    library: str
+
+    @classmethod
+    def read(cls, folder: Path, library: str) -> Questions:
+        """Read the examples in an exercise's folder; raise `KitError` when they are missing."""
+        return cls(read_examples(folder), library)
+
+    def of(self, step: str) -> tuple[Example, ...]:
+        """Return the examples of one step, in order."""
+        return tuple(example for example in self.examples if example.step == step)
+
+    def count(self, step: str) -> int:
+        """Return how many public checks a step has."""
+        return public_checks(step, self.examples)
+
+    def done_by(self, step: str) -> tuple[str, ...]:
+        """Return the steps that need not be written where this one passes."""
+        return done_by(step, self.examples)
+
+    def ask(self, example: Example, names: Mapping[str, Any]) -> AskedExample:
+        """Ask one example of the code that defines these names."""
+        return ask_example(example, InProcess(names, self.library))
+
+    def blame(self, names: dict[str, Any]) -> LayerBlame:
+        """Return who finds the fault of a layer among the steps that these names define."""
+        code = InProcess(names, self.library)
+        return LayerBlame(names, self.library, self.examples, lambda step: code)
+
+
+def arrays_to_draw(asked: AskedExample) -> list[dict[str, Any]]:
+    """Return each expected array beside the learner's, as the fields of `Drawn`."""
+    expectation = asked.example.expectation
+    if asked.reply is None or not isinstance(expectation, Agrees):
+        return []
+    form = expectation.form
+    given = arrays_of(_result(asked.example.request, asked.reply), form)
+    wanted = arrays_of(expectation.expected, form)
+    drawn = []
+    for place, (name, axes, expected) in enumerate(zip(form.names, form.axes, wanted)):
+        yours = given[place] if place < len(given) else None
+        if isinstance(expected, np.ndarray) and expected.size <= MOST_SENT:
+            precision = asked_precision(expected, form.precision)
+            tokens = asdict(form.tokens) if form.tokens else None
+            pair = _numbers(yours), expected.tolist()
+            drawn.append(asdict(Drawn(name, axes, precision, *pair, tokens)))
+    return drawn
+
+
+def _result(request: Request, reply: Reply) -> Value:
+    """Return what is judged: the returned value, or the attributes if those were asked for."""
+    if isinstance(reply, Failed):
+        return None
+    if not request.read:
+        return reply.value
+    values = tuple(reply.attributes.get(name) for name in request.read if name != "*")
+    return values[0] if len(values) == 1 else values
+
+
+def _numbers(value: Value) -> Any:
+    plain = isinstance(value, np.ndarray) and value.dtype.kind in "biuf"
+    return value.tolist() if plain and value.size <= MOST_SENT else None
+
+
+MODULE = "submission"
+KILOBYTE = 1024
+Send = Callable[..., None]
+
+
+class Blocked(BaseException):
+    """A step was called that is known not to return; `name` says which."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+class Job:
+    """One file to load and its steps to ask, as the parent's message `facts` says.
+
+    file, cells, names: the code, and what each cell is called, if not by its number. imports: the
+    lines of import that it lacks. given: the parameters that were handed out. packages: those that
+    it may import. skipped: the numbers of cells not to run. steps: the steps to ask. beside: those
+    to ask, too, if they are layers that do the work of one that is not written. act: what is done
+    with a layer in the end, if anything: the module that does it, and what it has to know. blocked:
+    steps that are known not to return. seconds, loading_seconds, megabytes, kilobytes: the limits.
+    """
+
+    def __init__(self, facts: dict[str, Any], questions: Questions, send: Send) -> None:
+        self._facts = facts
+        self._questions = questions
+        self._send = send
+        self._file = Path(facts["file"])
+        self._module = types.ModuleType(MODULE)
+        self._names = vars(self._module)
+        self._blocked: set[str] = set()
+        self._lines: dict[str, list[str]] = {}  # by a cell's name in tracebacks
+        self._watchdog = Watchdog(self._last_words)
+
+    def run(self) -> None:
+        """Do the job, and send a message when it is done."""
+        sys.modules[MODULE] = self._module
+        ImportGuard(self._facts["packages"], self._lines.keys()).install()
+        with warnings.catch_warnings():
+            # If an overflow matters, a finding says so, and better.
+            warnings.simplefilter("ignore")
+            exec("\n".join(self._facts["imports"]), self._names)
+            for number, cell in enumerate(self._facts["cells"]):
+                if number not in self._facts["skipped"]:
+                    self._load(cell, number)
+            for name in self._facts["blocked"]:
+                self._stand_in(name)
+            unwritten = {name for name in self._facts["steps"] if not self._ask(name)}
+            for name in self._facts["beside"]:
+                if unwritten.intersection(self._questions.done_by(name)):
+                    self._ask(name)
+            if act := self._facts.get("act"):
+                self._perform(act)
+        self._send(event="done")
+
+    def _load(self, cell: str, number: int) -> None:
+        self._send(event="loading", cell=number)
+        with printed(self._facts["kilobytes"] * KILOBYTE) as stream:
+            trouble = self._trouble(cell, self._name(cell, number))
+        self._send(event="loaded", printed=stream.text, trouble=finding_facts(trouble))
+
+    def _trouble(self, cell: str, name: str) -> Finding | None:
+        """Run one cell; return what stopped it, or None."""
+        try:
+            with self._watchdog.limit(self._facts["loading_seconds"]):
+                return run_cell(cell, name, self._names)
+        except SyntaxError as error:
+            return self._not_python(error, name)
+        except SystemExit as error:
+            return results.top_ended_python(self._place(error))
+        except StillRunning as error:
+            return results.top_still_running(error.seconds, self._place(error))
+        except TooMuchPrinted as error:
+            return results.top_printed_too_much(self._facts["kilobytes"], self._place(error))
+        except Exception as error:
+            return failure(Failed(Outcome.RAISED, exception=report(error)))
+
+    def _ask(self, name: str) -> bool:
+        """Ask a step, and report what comes of it; return whether anything of it is written."""
+        asked: list[AskedExample] = []
+        self._send(event="counted", step=name, total=self._questions.count(name))
+        for example in self._questions.of(name):
+            if not is_asked_after(example, asked):
+                continue
+            self._send(event="asking", step=name, check=example.check, title=example.title)
+            with printed(self._facts["kilobytes"] * KILOBYTE) as stream:
+                asked.append(self._answer(example))
+            self._send(
+                event="checked",
+                check=check_facts(asked[-1].verdict),
+                printed=stream.text,
+                arrays=arrays_to_draw(asked[-1]),
+                inputs=inputs_to_show(example.request, self._names, self._facts["given"]),
+                token=followed_token(asked[-1]),
+            )
+            if name in self._blocked:
+                break
+        checks = [check_facts(each.verdict) for each in self._told(settled(asked))]
+        does = self._questions.done_by(name)
+        self._send(event="asked", step=name, checks=checks, does=does)
+        return any(each.verdict.outcome is not Outcome.NOT_WRITTEN for each in asked)
+
+    def _told(self, asked: tuple[AskedExample, ...]) -> tuple[AskedExample, ...]:
+        """Say more about a wrong layer; where that takes too long, its findings stay."""
+        told = asked
+        quiet = printed(self._facts["kilobytes"] * KILOBYTE)
+        limit = self._watchdog.limit(self._facts["seconds"])
+        blame = self._questions.blame(self._names)
+        with suppress(StillRunning, TooMuchPrinted, Blocked), quiet, limit:
+            told = blame.told(asked)
+            for step, check in blame.charged.items():
+                self._send(event="charged", step=step, check=check_facts(check))
+        return told
+
+    def _perform(self, act: dict[str, Any]) -> None:
+        layer = act["layer"]
+        performer = importlib.import_module(act["module"])
+        try:
+            with printed(self._facts["kilobytes"] * KILOBYTE):
+                performer.perform(self._names, act, self._send, self._watchdog.limit)
+        except StillRunning as error:
+            finding = time_limit.still_running(layer, error.seconds, self._place(error))
+            self._send(event="unable", why=finding.fact)
+        except TooMuchPrinted:
+            self._send(event="unable", why=f"`{layer}` prints too much.")
+
+    def _answer(self, example: Example) -> AskedExample:
+        try:
+            with self._watchdog.limit(self._facts["seconds"]):
+                return self._questions.ask(example, self._names)
+        except (StillRunning, TooMuchPrinted, Blocked) as error:
+            if isinstance(error, StillRunning) and may_be_slow(example.expectation):
+                return AskedExample(example, None, None)
+            return AskedExample(example, None, self._stopped(example.step, error))
+
+    def _stopped(self, step: str, error: StillRunning | TooMuchPrinted | Blocked) -> Finding:
+        """Say why a step was stopped; block it, unless another step is the reason."""
+        if isinstance(error, Blocked):
+            return results.calls_blocked(error.name)
+        self._block(step)
+        if isinstance(error, StillRunning):
+            return time_limit.still_running(step, error.seconds, self._place(error))
+        return results.printed_too_much(step, self._facts["kilobytes"], self._place(error))
+
+    def _block(self, name: str) -> None:
+        """Note that the step `name` does not return, and tell the parent for the next child."""
+        self._blocked.add(name)
+        self._stand_in(name)
+        self._send(event="blocked", step=name)
+
+    def _stand_in(self, name: str) -> None:
+        """Replace the step `name` by a function that raises `Blocked`."""
+
+        def blocked(*arguments: Any, **keywords: Any) -> NoReturn:
+            raise Blocked(name)
+
+        self._names[name] = blocked
+
+    def _name(self, cell: str, number: int) -> str:
+        script = self._file.suffix == ".py"
+        name = str(self._file) if script else f"{self._file.name}, cell {number + 1}"
+        name = self._facts["names"][number] if self._facts["names"] else name
+        # Of a file that is cut in pieces, each begins with blank lines in place of those before.
+        both = zip_longest(self._lines.get(name, ()), cell.split("\n"), fillvalue="")
+        self._lines[name] = lines = [before or own for before, own in both]
+        # A traceback then shows the line that was run, even if the file was saved since.
+        linecache.cache[name] = (len(cell), None, [f"{line}\n" for line in lines], name)
+        return name
+
+    def _not_python(self, error: SyntaxError, name: str) -> Finding:
+        if error.filename != name:
+            return failure(Failed(Outcome.RAISED, exception=report(error)))
+        code = (error.text or "").strip()
+        exception = ExceptionReport(type(error).__name__, error.msg, error.lineno or 0, code)
+        return not_python(exception)
+
+    def _place(self, error: BaseException) -> time_limit.CodePlace:
+        """Return the innermost line of the learner's own code in a traceback."""
+        trace, found = error.__traceback__, time_limit.NOWHERE
+        while trace is not None:
+            found = self._line(trace.tb_frame, trace.tb_lineno) or found
+            trace = trace.tb_next
+        return found
+
+    def _line(self, frame: FrameType, number: int | None) -> time_limit.CodePlace | None:
+        lines = self._lines.get(frame.f_code.co_filename)
+        if lines is None or number is None:
+            return None
+        text = lines[number - 1].strip() if 0 < number <= len(lines) else ""
+        name = frame.f_code.co_name
+        return number, text, "" if name.startswith("<") else name
+
+    def _last_words(self, frame: FrameType | None, seconds: float) -> None:
+        """Send the line of code that cannot be interrupted; the process ends after this."""
+        place = None
+        while frame is not None and place is None:
+            place = self._line(frame, frame.f_lineno)
+            frame = frame.f_back
+        self._send(event="stuck", seconds=seconds, place=place or time_limit.NOWHERE)
+
+
+def run_cell(cell: str, name: str, names: dict[str, Any]) -> Finding | None:
+    """Run a cell in `names` and, where a line raises, what stands below it.
+
+    Return the first failure. Raises SyntaxError, and what is no `Exception`.
+    """
+    code = compile(cell, name, "exec", dont_inherit=True)
+    try:
+        exec(code, names)
+    except SyntaxError:
+        raise
+    except Exception as error:
+        finding = failure(Failed(Outcome.RAISED, exception=report(error)))
+        below = _line_in(error, name)
+        flags = code.co_flags & __future__.annotations.compiler_flag
+        for statement in statements(cell):
+            if below and len(statement) - len(statement.lstrip("\n")) >= below:
+                with suppress(Exception):  # it may follow from the first
+                    exec(compile(statement, name, "exec", flags, True), names)
+        return finding
+    return None
+
+
+def _line_in(error: BaseException, name: str) -> int:
+    """Return the line of the cell `name` at its top level where an error arose, 0 if none."""
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == name:
+            return trace.tb_lineno
+        trace = trace.tb_next
+    return 0

@@ -1,1 +1,0 @@
-"""What a learner has: a workspace, progress and saved files."""

@@ -1,1 +1,0 @@
-"""What a learner sees in a terminal, and the keys."""

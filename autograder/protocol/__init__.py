@@ -1,1 +1,0 @@
-"""What both sides of the sandbox speak: frames, arrays, calls. It holds no secret."""

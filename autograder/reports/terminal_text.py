@@ -1,0 +1,140 @@
+"""Heat maps in a terminal: blocks of color with a number in each.
+
+A terminal does not say whether it is light or dark. So 0 has the terminal's own colors and looks
+like nothing, and every other number has a color of the 256 that differs the more from white and
+from black the larger it is. Without color, the numbers and their signs remain.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len, set_cell_size
+from rich.color import Color
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
+from rich.style import Style
+from rich.table import Table
+from rich.text import Text
+
+from autograder.reports.panel import Panel
+from autograder.reports.text import bar_lines
+
+# Colors of a 256-color terminal, from small numbers to large ones; black can be read on each.
+# People who are color-blind can tell blue from orange.
+POSITIVE = (109, 110, 74, 75, 39)
+NEGATIVE = (144, 179, 215, 208, 202)
+INK = 16  # black, whatever colors the terminal calls black
+ZERO = Style()
+OFF_THE_SCALE = Style(bold=True, italic=True)
+DIM = Style(dim=True)
+CELL = 5  # the least width of a cell, including the space beside the number
+LABEL = 10  # the greatest width of a label
+ROWS = 24
+GAP = 2
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Heat maps that rich prints, side by side if the console is wide enough."""
+
+    panels: tuple[Panel, ...]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Give rows of panels, with as many in each row as fit the console."""
+        shelf: list[Text] = []
+        for number, text in enumerate(block(each, options.max_width) for each in self.panels):
+            if shelf and _width([*shelf, text]) > options.max_width:
+                yield _side_by_side(shelf)
+                yield Text()
+                shelf = []
+            shelf.append(text)
+            if number == len(self.panels) - 1:
+                yield _side_by_side(shelf)
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        """Return the width of the widest panel, and that of all panels side by side."""
+        texts = [block(each, options.max_width) for each in self.panels]
+        return Measurement(max(map(_width_of, texts), default=0), _width(texts))
+
+
+def block(panel: Panel, width: int) -> Text:
+    """Return one panel as lines at most `width` wide, with a note about what is cut off."""
+    if panel.bars:
+        title = [panel.title] if panel.title else []
+        return Text("\n".join([*title, *bar_lines(panel)]), no_wrap=True, overflow="ellipsis")
+    rows, columns = _arrow(panel.axes[0], "↓"), _arrow(panel.axes[1], "→")
+    margin = min(LABEL, _widest(panel.labels[0], (rows,)))
+    column = max(CELL, min(LABEL, _widest(panel.labels[1], *signed_cells(panel)) + 1))
+    panel = panel.cut(ROWS, (width - margin) // column)
+    text = Text(panel.title, style="bold", no_wrap=True, overflow="ellipsis")
+    text = Text.assemble(text, "\n", no_wrap=True, overflow="ellipsis")
+    head = "".join(_fitted(label, column, right=True) for label in panel.labels[1])
+    text.append(f"{' ' * margin} {columns}\n", DIM)
+    text.append(f"{_fitted(rows, margin)}{head}\n", DIM)
+    for row, (label, cells) in enumerate(zip(panel.labels[0], signed_cells(panel))):
+        text.append(_fitted(label, margin), DIM)
+        for place, cell in enumerate(cells):
+            text.append(_fitted(cell, column, right=True), style(panel.strength(row, place)))
+        text.append("\n")
+    for note in panel.notes:
+        text.append(f"{note}\n", DIM)
+    text.rstrip()
+    return text
+
+
+def style(strength: float | None) -> Style:
+    """Return the colors of a cell; 0 has none of its own."""
+    if strength is None:
+        return OFF_THE_SCALE
+    if strength == 0:
+        return ZERO
+    shades = POSITIVE if strength > 0 else NEGATIVE
+    shade = shades[min(math.ceil(abs(strength) * len(shades)), len(shades)) - 1]
+    return Style(color=Color.from_ansi(INK), bgcolor=Color.from_ansi(shade))
+
+
+def signed_cells(panel: Panel) -> tuple[tuple[str, ...], ...]:
+    """Return a panel's cells; if one is negative, positive numbers have a sign, too."""
+    rows, columns = panel.values.shape
+    strengths = [[panel.strength(row, column) for column in range(columns)] for row in range(rows)]
+    if not any(each is not None and each < 0 for row in strengths for each in row):
+        return panel.cells
+    return tuple(
+        tuple(f"+{cell}" if each and each > 0 else cell for cell, each in zip(*pair))
+        for pair in zip(panel.cells, strengths)
+    )
+
+
+def _arrow(axis: str, arrow: str) -> str:
+    return f"{axis} {arrow}" if axis else ""
+
+
+def _widest(*texts: Sequence[str]) -> int:
+    return max((cell_len(text) for each in texts for text in each), default=0)
+
+
+def _fitted(text: str, width: int, right: bool = False) -> str:
+    most = width - 1 if right else width
+    if cell_len(text) > most:
+        text = set_cell_size(text, most - 1) + "…"
+    space = " " * (width - cell_len(text))
+    return space + text if right else text + space
+
+
+def _width_of(text: Text) -> int:
+    return _widest(text.plain.splitlines())
+
+
+def _width(texts: Sequence[Text]) -> int:
+    return sum(map(_width_of, texts)) + GAP * max(0, len(texts) - 1)
+
+
+def _side_by_side(texts: Sequence[Text]) -> Table:
+    grid = Table.grid(padding=(0, GAP, 0, 0))
+    for text in texts:
+        grid.add_column(no_wrap=True, min_width=min(_width_of(text), 1000))
+    grid.add_row(*texts)
+    return grid

@@ -1,1 +1,0 @@
-"""Proof of the graders: every known mistake is caught and named, no right answer is refused."""
