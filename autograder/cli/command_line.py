@@ -33,7 +33,7 @@ def attn(ctx: click.Context) -> None:
     refuse_the_current_folder()
     leave_out_the_current_folder()
     if ctx.invoked_subcommand is None:
-        from autograder.cli.kit import greet
+        from autograder.cli.greeting import greet
 
         greet(Path(), out())
 

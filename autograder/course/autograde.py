@@ -43,8 +43,9 @@ from autograder.course.intake import lay_out, nothing_of, release_notebook, writ
 from autograder.course.late_penalty import AttemptLatePenalties
 from autograder.course.preprocessors import SaveGrades
 from autograder.course.settings import open_gradebook, read_settings
+from autograder.course.stale_release import refuse_stale_release
 from autograder.course.students import CourseHandIns, Decisions
-from autograder.course.verdict_cells import check_cells, finished, refuse_stale_release, shows
+from autograder.course.verdict_cells import check_cells, finished, shows
 from autograder.errors import KitError
 from autograder.grading.class_task import FACTS, course_roster
 from autograder.grading.classroom import HANDLING, GradingRun, grade_class, read_class

@@ -17,8 +17,8 @@ from autograder.course.gradebook_entries import read_gradebook
 from autograder.course.graded_attempts import noted_attempts
 from autograder.course.intake import SECRET, TIMESTAMP, handed_in_at, own_secret
 from autograder.course.settings import open_gradebook, read_settings
+from autograder.course.stale_release import refuse_stale_release
 from autograder.course.students import Decisions, decisions_now, own_folders
-from autograder.course.verdict_cells import refuse_stale_release
 from autograder.errors import KitError
 from autograder.grading.class_task import read_groups
 from autograder.grading.classroom import HANDLING, JudgedClass

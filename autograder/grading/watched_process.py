@@ -25,7 +25,7 @@ from typing import Any
 from autograder.errors import KitError
 from autograder.sandbox.access import remove_canaries
 from autograder.values.this_machine import end_with_parent, fault_of, safe_for_a_new_process
-from autograder.worker.arrays import processor_seconds
+from autograder.worker.clock import processor_seconds
 
 # The processor cores that grader processes share, or have for themselves.
 #

@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.errors import KitError
-from autograder.sandbox import access, measurement
+from autograder.sandbox import access, measurement, probe
 from autograder.sandbox.access import PackageFolders, find_package_folders, location, needed_for
 from autograder.sandbox.measurement import DEMANDS, Attempt, Measured
 from autograder.sandbox.measurement import remedy_for as remedy
@@ -270,9 +270,9 @@ def _weaker(strict: Zygote, lenient: Zygote) -> Measured:
 
 
 def _bounds(zygote: Zygote) -> tuple[Attempt, ...]:
-    cells = (measurement.ATTEMPTS.read_text(encoding="utf-8"),)
+    cells = (probe.ATTEMPTS.read_text(encoding="utf-8"),)
     with SandboxedStudent(zygote, cells, seed=0) as attempts:
-        return measurement.try_without_end(attempts.ask)
+        return probe.try_without_end(attempts.ask)
 
 
 def _layers(measured: Measured) -> tuple[Layer, ...]:

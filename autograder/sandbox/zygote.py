@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from autograder.errors import KitError
-from autograder.sandbox import access, measurement
+from autograder.sandbox import access, measurement, probe
 from autograder.sandbox import worker_channel as channels
 from autograder.sandbox.access import (
     PackageFolders,
@@ -373,19 +373,19 @@ class Zygote:
 
     def _measure(self, process: ZygoteProcess) -> None:
         """Complete `measured` with a worker's user and layers, and with what it could do."""
-        cells = (measurement.ATTEMPTS.read_text(encoding="utf-8"),)
+        cells = (probe.ATTEMPTS.read_text(encoding="utf-8"),)
         try:
             worker = self._fork(process, 0)
             self.end(worker)
         except ZygoteDied as error:
             raise unconfined(str(error)) from None
         self.measured = replace(self.measured, landlock=worker.landlock, uid=worker.uid)
-        bait = measurement.ProbeTargets(self._canary, self._secrets, self._uid, self._library)
+        bait = probe.ProbeTargets(self._canary, self._secrets, self._uid, self._library)
         self._measuring = True
         try:
             with SandboxedStudent(self, cells, seed=0) as attempts:
                 memory = self.limits.memory_megabytes
-                trials = measurement.try_everything(attempts.ask, bait, memory)
+                trials = probe.try_everything(attempts.ask, bait, memory)
         finally:
             self._measuring = False
         self.measured = replace(self.measured, trials=trials)

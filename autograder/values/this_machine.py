@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import multiprocessing
 import os
 import re
 import subprocess
@@ -13,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
-from multiprocessing.connection import wait
 from pathlib import Path
 
 from autograder.errors import KitError
@@ -340,6 +338,9 @@ def end_with_parent(last: Callable[[], object] | None = None) -> None:
     `last` is what to do before. For a process of `multiprocessing`. Raises `KitError` when this
     user may have no thread more.
     """
+    import multiprocessing  # not everywhere, and not for everybody who needs this machine
+    from multiprocessing.connection import wait
+
     parent = multiprocessing.parent_process()
     assert parent is not None
 

@@ -14,7 +14,6 @@ import itertools
 import operator
 import random
 import sys
-import time
 from collections.abc import Collection, Iterator, Sequence
 from importlib.machinery import ModuleSpec
 from types import FrameType, ModuleType
@@ -309,16 +308,3 @@ class ImportGuard:
 
 def _is_import_system(frame: FrameType) -> bool:
     return str(frame.f_globals.get("__name__", "")).startswith(_IMPORTING)
-
-
-# The processor time of another process, which the kernel counts (Linux).
-
-
-def processor_seconds(pid: int) -> float:
-    """Return the processor time of all threads of a process; raise OSError when it has ended."""
-    return time.clock_gettime(processor_clock(pid))
-
-
-def processor_clock(pid: int) -> int:
-    """Return the clock of all threads of a process, as clock_getcpuclockid(3) numbers it."""
-    return (~pid << 3) | 2

@@ -13,7 +13,7 @@ import time
 from typing import NoReturn
 
 from autograder.worker import arrays, confinement, serving, wire
-from autograder.worker.arrays import processor_clock
+from autograder.worker.clock import processor_clock
 from autograder.worker.control import Control, ProcessStats
 from autograder.worker.host_channel import HostChannel
 from autograder.worker.plan import Layers, Plan

@@ -15,11 +15,10 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 
 from autograder.course.creation import Course, create_course, release
-from autograder.course.page import (
-    ELSEWHERE,
+from autograder.course.page import ELSEWHERE, clean_markdown
+from autograder.course.shown_work import (
     MOST_PICTURES,
     MOST_TEXT,
-    clean_markdown,
     shown_attachments,
     shown_outputs,
 )

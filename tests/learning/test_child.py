@@ -48,9 +48,9 @@ CHECKING = """\
 import sys
 from pathlib import Path
 from autograder.cli.kit import out
-from autograder.learning.commands import once
-from autograder.learning.runner import process
-from autograder.learning.terminal import screen
+from autograder.learning import once
+from autograder.learning import process
+from autograder.learning import screen
 print("run")
 process.METHODS = ("{method}",)
 sys.path.insert(0, "")  # all that the program itself needs is imported by now

@@ -309,7 +309,7 @@ def test_an_array_far_too_large_ends_in_words(workspace: Path) -> None:
 def test_the_parent_of_a_check_loads_neither_numpy_nor_torch(workspace: Path) -> None:
     code = (
         "import sys\nfrom pathlib import Path\nimport autograder.cli.command_line\n"
-        "from autograder.learning.commands import once\nfrom autograder.cli.kit import out\n"
+        "from autograder.learning import once\nfrom autograder.cli.kit import out\n"
         "once.check(Path(sys.argv[1]), None, out(), print)\n"
         "print('loaded', {'numpy', 'torch', 'pytest'} & set(sys.modules))"
     )

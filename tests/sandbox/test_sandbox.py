@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from autograder.errors import KitError
-from autograder.sandbox import SandboxedStudent, Zygote, measurement, workers, zygote_process
+from autograder.sandbox import SandboxedStudent, Zygote, probe, workers, zygote_process
 from autograder.sandbox.measurement import Attempt
 from autograder.sandbox.worker_channel import Budget
 from autograder.sandbox.workers import MOST_ANSWERED, TOO_OFTEN
@@ -765,7 +765,7 @@ def kill_while_measured(
 ) -> Sequence[int]:
     """Have the zygote killed as soon as it is measured; return whom that has struck."""
     killed: list[int] = []
-    measure = measurement.try_everything
+    measure = probe.try_everything
 
     def strike_and_measure(*arguments: Any) -> tuple[Attempt, ...]:
         if len(killed) < times:
@@ -773,7 +773,7 @@ def kill_while_measured(
             kill(zygote.pid)
         return measure(*arguments)
 
-    monkeypatch.setattr(measurement, "try_everything", strike_and_measure)
+    monkeypatch.setattr(probe, "try_everything", strike_and_measure)
     return killed
 
 
