@@ -21,11 +21,11 @@ from autograder.authoring.lesson import (
     GUIDE,
     refuse_badly_folded,
     render_guide,
-    render_notebook,
     taught,
 )
 from autograder.authoring.regions import Solution, read_solution
 from autograder.authoring.stub import read_cells, render_checklist, render_stub
+from autograder.authoring.student_notebook import render_notebook
 from autograder.errors import Faults, KitError
 from autograder.values.exercise import (
     EARLIER_EXAMPLES,

@@ -15,7 +15,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from autograder.authoring.build import Examples, stale
-from autograder.authoring.lesson import BELOW
+from autograder.authoring.student_notebook import BELOW
 from autograder.course.adjusted_exercise import adjusted_assignments
 from autograder.course.adjustment import (
     LARGEST_FILE,

@@ -78,13 +78,12 @@ def heavy(package: Path) -> list[str]:
 
 
 def beside_students(package: Path) -> list[str]:
-    """Say of every import in `worker/` and `protocol/` that brings in more of ours than these."""
+    """Say of every import in `worker/` that brings in more of ours than it."""
     sentences = []
     for found in imports_below(package):
-        inside = found.module.startswith((f"{package.name}.worker", f"{package.name}.protocol"))
+        inside = found.module.startswith(f"{package.name}.worker")
         ours = found.target.split(".")[0] == package.name
-        known = (f"{package.name}.protocol", f"{package.name}.worker")
-        if inside and ours and not found.target.startswith(known):
+        if inside and ours and not found.target.startswith(f"{package.name}.worker"):
             sentences.append(
                 f"{found.place}: {found.module} imports {found.target}, which would lie "
                 "in memory beside a student's code"
@@ -147,10 +146,10 @@ def test_several_rooms_may_be_named_and_none_is_left_out_in_silence() -> None:
         env = {**os.environ, "PYTHONPATH": str(ROOT / "tests")}
         return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
 
-    both = named("doctor", "heatmaps").stdout.split()
-    assert {*both} == {*folders_for("doctor"), *folders_for("heatmaps")}
+    both = named("sandbox", "reports").stdout.split()
+    assert {*both} == {*folders_for("sandbox"), *folders_for("reports")}
     assert len(both) == len({*both})
-    wrong = named("doctor", "no_room")
+    wrong = named("sandbox", "no_room")
     assert wrong.returncode == 2 and not wrong.stdout
     assert "'no_room' is no room of autograder/" in wrong.stderr
 
@@ -167,11 +166,11 @@ def test_a_proof_depends_on_every_room_that_it_can_reach_and_on_no_other() -> No
 
 def test_a_drawing_with_an_arrow_that_points_up_says_so(tmp_path: Path) -> None:
     files = {
-        "model/exercise.py": "from autograder.grading.run import grade_path\n",
+        "values/exercise.py": "from autograder.grading.run import grade_path\n",
         "grading/run.py": "from autograder.values import exercise\n",
     }
     text = drawn(planted(tmp_path, files))
-    assert "  model        -> grading\n" in text and "  grading      -> model\n" in text
+    assert "  values       -> grading\n" in text and "  grading      -> values\n" in text
     assert "autograder/values/exercise.py:1: autograder.values.exercise imports" in text
     assert "these packages need each other: autograder.grading -> autograder.values" in text
     assert "no arrow points up" not in text and "no package circle" not in text
@@ -243,7 +242,7 @@ def is_type(value: ast.expr) -> bool:
 )
 @pytest.mark.parametrize("name", ["Reply", "REPLY", "R"])
 def test_a_type_with_two_meanings_is_told(tmp_path: Path, text: str, name: str) -> None:
-    package = planted(tmp_path, {"model/a.py": f"class {name}: pass\n"})
+    package = planted(tmp_path, {"values/a.py": f"class {name}: pass\n"})
     demo = tmp_path / "demo"
     demo.mkdir()
     (demo / "b.py").write_text(text.format(name))
@@ -252,7 +251,7 @@ def test_a_type_with_two_meanings_is_told(tmp_path: Path, text: str, name: str) 
 
 def test_a_constant_in_capitals_is_no_type(tmp_path: Path) -> None:
     text = "A = 5\nA: int = 4\nA = {'a': 1}\nA = re.I | re.M\nA = SIZES[0]\nA: int = 3\n"
-    assert types_named_alike(planted(tmp_path, {"model/a.py": text})) == {}
+    assert types_named_alike(planted(tmp_path, {"values/a.py": text})) == {}
 
 
 def test_no_two_modules_are_called_alike() -> None:
@@ -280,7 +279,7 @@ def modules_named_alike(package: Path) -> dict[str, list[str]]:
     ],
 )
 def test_modules_that_are_called_alike_are_told(tmp_path: Path, one: str, other: str) -> None:
-    rest = {"cli/__main__.py": "", "worker/__main__.py": "", "model/exercise.py": ""}
+    rest = {"cli/__main__.py": "", "worker/__main__.py": "", "values/exercise.py": ""}
     (told,) = modules_named_alike(planted(tmp_path, {one: "", other: "", **rest})).values()
     assert sorted(told) == sorted([one, other])
 
@@ -293,7 +292,7 @@ def test_what_is_heavy_is_imported_only_where_it_is_at_home() -> None:
     assert heavy(PACKAGE) == []
 
 
-def test_beside_a_students_code_there_is_the_protocol_and_nothing_else_of_ours() -> None:
+def test_beside_a_students_code_there_is_nothing_else_of_ours() -> None:
     assert beside_students(PACKAGE) == []
 
 
@@ -320,15 +319,15 @@ def planted(folder: Path, files: dict[str, str]) -> Path:
 
 def test_an_import_that_points_up_is_told_by_name(tmp_path: Path) -> None:
     files = {
-        "protocol/wire.py": "def show():\n    from autograder.judging import compare\n",
+        "worker/wire.py": "def show():\n    from autograder.judging import compare\n",
         "judging/compare.py": "",
         "sandbox/workers.py": "from autograder.grading.run import grade_path\n",
         "grading/run.py": "from autograder import sandbox\n",
     }
     told = upward(planted(tmp_path, files))
     assert [sentence.split(",")[0].split(": ")[1] for sentence in told] == [
-        "autograder.worker.wire imports autograder.judging.compare",
         "autograder.sandbox.workers imports autograder.grading.run",
+        "autograder.worker.wire imports autograder.judging.compare",
     ]
 
 
@@ -342,11 +341,11 @@ def test_an_import_that_points_up_is_told_by_name(tmp_path: Path) -> None:
     ],
 )
 def test_an_import_by_another_way_is_an_arrow_too(tmp_path: Path, text: str) -> None:
-    files = {"model/exercise.py": text, "grading/__init__.py": "", "grading/run.py": ""}
+    files = {"values/exercise.py": text, "grading/__init__.py": "", "grading/run.py": ""}
     package = planted(tmp_path, files)
     (told,) = upward(package)
     assert "autograder.values.exercise imports autograder.grading" in told
-    assert "  model        -> grading\n" in drawn(package)
+    assert "  values       -> grading\n" in drawn(package)
 
 
 def test_nothing_of_ours_comes_through_the_door() -> None:
@@ -357,30 +356,33 @@ def test_nothing_of_ours_comes_through_the_door() -> None:
     ("text", "used"),
     [
         ("from autograder import open_exercise", "autograder.open_exercise"),
-        ("def f():\n    from autograder import model, show_attention", "autograder.show_attention"),
+        (
+            "def f():\n    from autograder import values, show_attention",
+            "autograder.show_attention",
+        ),
         ("from autograder import *", "autograder.*"),
-        ("import autograder.model\nautograder.open_exercise()", "autograder.open_exercise"),
+        ("import autograder.values\nautograder.open_exercise()", "autograder.open_exercise"),
         ("import autograder", "autograder"),
         ("import autograder as kit", "autograder"),
         ('importlib.import_module("autograder").open_exercise', "autograder"),
     ],
 )
 def test_what_comes_through_the_door_is_told(tmp_path: Path, text: str, used: str) -> None:
-    package = planted(tmp_path, {"cli/grade.py": text, "model/__init__.py": ""})
+    package = planted(tmp_path, {"cli/grade.py": text, "values/__init__.py": ""})
     (told,) = through_the_door(package)
     assert told.startswith("autograder/cli/grade.py:") and f"cli.grade uses {used}, which" in told
     assert told in drawn(package)
 
 
 def test_the_version_and_a_room_may_come_from_the_package(tmp_path: Path) -> None:
-    text = "from autograder import __version__, model\nimport autograder.model\n"
-    files = {"cli/grade.py": text, "model/__init__.py": ""}
+    text = "from autograder import __version__, values\nimport autograder.values\n"
+    files = {"cli/grade.py": text, "values/__init__.py": ""}
     assert through_the_door(planted(tmp_path, files)) == []
 
 
 def test_a_heavy_import_is_told_by_name_unless_it_waits(tmp_path: Path) -> None:
     files = {
-        "model/exercise.py": "import torch.nn as nn\n",
+        "values/exercise.py": "import torch.nn as nn\n",
         "judging/compare.py": "def same():\n    import torch\n",
         "course/page.py": "import nbgrader\n",
         "grading/run.py": "try:\n    from nbgrader import api\nexcept ImportError:\n    api = 0\n",
@@ -394,8 +396,8 @@ def test_a_heavy_import_is_told_by_name_unless_it_waits(tmp_path: Path) -> None:
 
 def test_an_import_beside_a_students_code_is_told_by_name(tmp_path: Path) -> None:
     files = {
-        "protocol/wire.py": "",
-        "model/verdict.py": "",
+        "worker/wire.py": "",
+        "values/verdict.py": "",
         "worker/serving.py": "from autograder.values import verdict\n"
         "from autograder.worker import wire\nfrom autograder.worker import x\n",
     }
