@@ -126,7 +126,7 @@ def test_the_last_cells_stop_an_endless_loop_too(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("autograder.learning.notebook_layer.SECONDS", 0.1)
-    monkeypatch.setattr("autograder.play.training_cell.SECONDS", 0.1)
+    monkeypatch.setattr("autograder.play.training_cell.SPEAKING_SECONDS", 0.1)
     cells: tuple[tuple[str, Callable[[], None]], ...] = (
         ("No picture yet", lambda: show_attention(endless, ["a"])),
         ("No numbers yet", lambda: show_numbers(endless)),
