@@ -119,7 +119,7 @@ def test_the_proof_asks_the_reference_and_the_variants_what_is_written_down(
     for example in facts["examples"]:
         if example["check"] == "test_both":
             example["expectation"]["expected"]["items"][1] = np.array([[1.0, 2.0]])
-    gaps = refused_at_home(harness, read_variants(trial), examples_in(packed(facts)))
+    gaps = refused_at_home(harness, read_variants(harness), examples_in(packed(facts)))
     assert [gap.partition(" is refused")[0] for gap in gaps] == [
         "at home, the reference",
         "at home, the correct variant Together",

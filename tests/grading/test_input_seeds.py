@@ -22,10 +22,8 @@ import pytest
 from autograder.checks.marks import Draw
 from autograder.checks.reference import Reference, read_reference
 from autograder.grading.batch import grade_batch
-from autograder.grading.classroom import GradingRun, grade_class
 from autograder.grading.digest import (
     SHARED_SEEDS,
-    infrastructure,
     input_seed,
     shared_seed,
     worker_seed,
@@ -37,7 +35,6 @@ from autograder.values.request import Failed, Reply, Request
 from autograder.values.verdict import Outcome, Verdict
 from autograder.worker import arrays
 from support.judged_steps import judged_by
-from support.simulated_judges import SimulatedJudges
 
 SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
 NUMPY, TORCH = SOLUTIONS / "numpy_single_head", SOLUTIONS / "torch_single_head"
@@ -75,20 +72,6 @@ def test_a_seed_depends_on_secret_code_exercise_and_purpose_and_on_nothing_else(
     ]
     assert len({*own, *shared}) == len(own) + len(shared)
     assert input_seed(SECRET, EXERCISE, "0" * 64) == own[0]
-
-
-def test_hand_ins_that_share_a_seed_are_handed_out_one_after_the_other() -> None:
-    submissions = [handed_in(f"x = {number}") for number in range(40)]
-    submissions = [replace(each, student=f"s{n}") for n, each in enumerate(submissions)]
-    judges = SimulatedJudges([infrastructure(EXERCISE, submissions[0], "nobody judged")])
-    told: list[Verdict] = []
-    run = GradingRun(secret=SECRET)
-    verdicts = grade_class(EXERCISE, submissions, run=run, pool=judges, on_verdict=told.append)
-    assert [verdict.student for verdict in verdicts] == [each.student for each in submissions]
-    seeds = [input_seed(SECRET, EXERCISE, verdict.code_hash) for verdict in told]
-    shared = [shared_seed(SECRET, EXERCISE, seed) for seed in seeds]
-    assert len(set(shared)) == SHARED_SEEDS
-    assert sum(one != following for one, following in zip(shared, shared[1:])) == SHARED_SEEDS - 1
 
 
 def test_right_code_draws_what_others_have_drawn_before_it() -> None:

@@ -273,7 +273,17 @@ ALL_TESTS = "\n".join(
 NAMED = re.compile(r"[`\n ](attn|make|nbgrader) ([a-z][\w-]*)")
 # Targets that CI leaves out: tests run what is behind `layers` and `site`, people run the others.
 BY_HAND = {
-    *("costs", "training-costs", "bench", "coverage", "layers", "mutants", "pictures"),
+    *(
+        "corpus",
+        "corpus-diff",
+        "costs",
+        "training-costs",
+        "bench",
+        "coverage",
+        "layers",
+        "mutants",
+        "pictures",
+    ),
     *("site", "test-all", "test-costs"),
 }
 
