@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.authoring.leak import text_of
 from autograder.course.adjusted_exercise import ADJUSTED
 from autograder.course.adjustment import LEFT_OUT, OWN
 from autograder.course.creation import Course, create_course, read_course
@@ -78,7 +79,7 @@ def test_an_own_step_is_released_graded_and_explained_like_those_of_the_kit(
     assert "You return the range of the narrowest row." in (pages / "named.txt").read_text()
     assert WIDEST in (pages / "index.html").read_text(encoding="utf-8")
     for given in course.release(FIFTH).iterdir():
-        assert ANSWER not in given.read_text(encoding="utf-8"), given
+        assert ANSWER not in text_of(given.name, given.read_bytes()), given
 
 
 def test_an_own_step_that_is_taken_back_is_gone(course: Course) -> None:

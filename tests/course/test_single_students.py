@@ -185,19 +185,19 @@ def test_a_mark_that_is_held_back_goes_to_no_other_program_and_a_course_is_enoug
     exported_to_lti(course)
     for place in (course.directory, results, results / "verdicts", elsewhere):
         of = ("--format", "gradescope", "--student")
-        run = attn("result", place, *of, RIGHT)
+        run = attn("platform", "result", place, *of, RIGHT)
         assert run.code == 0 and json.loads(run.out)["score"] == 22, run.out
         for form in ("gradescope", "classroom", "junit", "summary"):
-            run = attn("result", place, "--format", form, "--student", WRONG)
+            run = attn("platform", "result", place, "--format", form, "--student", WRONG)
             said = " ".join(run.out.split())
             assert run.code == 2 and "is held back: we talk first" in said
             assert f"attn course hold {WRONG} {NAME} --release --course {course.directory}" in said
         scores.unlink()
-        run = attn("export", "lti", place, "--roster", roster, "--to", scores)
+        run = attn("platform", "export", "lti", place, "--roster", roster, "--to", scores)
         assert run.code == 1 and f"{WRONG}@lti" not in scores.read_text(), place
-    run = attn("result", results / "verdicts" / f"{WRONG}.json", "--format", "junit")
+    run = attn("platform", "result", results / "verdicts" / f"{WRONG}.json", "--format", "junit")
     assert run.code == 2 and "is held back" in run.out
-    run = attn("result", course.directory, "--format", "junit", "--exercise", "other")
+    run = attn("platform", "result", course.directory, "--format", "junit", "--exercise", "other")
     assert run.code == 2 and "'other' is not an exercise of the kit in this course" in run.out
 
 

@@ -35,7 +35,7 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 # A command ends where two spaces or a comment begin: what follows says what it does.
 COMMAND = re.compile(r"^\s*(?:\$ )?(?:cd \S+ && )?((?:attn|nbgrader|make) .*?)(?:\s{2,}|\s+#|$)")
-ROOM_ROW = re.compile(r"^\| (\d) \| `(\w+)` \| .+ \| (.+) \|$", re.MULTILINE)
+ROOM_ROW = re.compile(r"^\| (\d+) \| `(\w+)` \| .+ \| (.+) \|$", re.MULTILINE)
 TERM = re.compile(r"^\| \*\*(.+?)\*\* \|", re.MULTILINE)
 IMAGE = re.compile(r"!\[(.*?)\]\(([^)\s]+)\)")
 SIZE_ROW = re.compile(r"^\| `(\w+)` \| about ([\d,]+) \| about ([\d,]+) \|$", re.MULTILINE)
