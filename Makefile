@@ -26,7 +26,7 @@ learn: $(LEARNER)
 	@$(BIN)/attn start $(FOLDER)
 
 demo: $(READY)
-	$(BIN)/attn demo
+	$(BIN)/attn course demo
 
 # What CI runs. ROOM=judging runs only the tests of that room of autograder/ and of the rooms that
 # import it, ROOM='judging checks' those of both, TESTS=tests/judging only those of that folder.

@@ -38,7 +38,7 @@ def run_demo(
     # A fixed secret, so that the demo shows the same numbers each time.
     (course.secret_folder / SECRET).write_bytes(bytes(SECRET_BYTES))
     (directory / MADE_BY_DEMO).write_text(
-        "This course was made by `attn demo`.\n", encoding="utf-8"
+        "This course was made by `attn course demo`.\n", encoding="utf-8"
     )
     shortfall = _shortfall(course)
     if shortfall:
@@ -69,7 +69,7 @@ def _clear(directory: Path) -> None:
         raise KitError(
             "there is already a course here that the demo did not make",
             place=str(directory),
-            cure="name another directory: attn demo DIRECTORY",
+            cure="name another directory: attn course demo DIRECTORY",
         )
 
 

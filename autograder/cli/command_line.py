@@ -42,10 +42,13 @@ attn.add_for("learners", learner.COMMANDS)
 attn.add_for(
     "instructors",
     (
-        *(instructor.demo, instructor.doctor, instructor.course, instructor.release),
-        *(instructor.grade, instructor.report, instructor.tell),
-        *(platform, site),
+        *(instructor.doctor, instructor.course, instructor.release),
+        *(instructor.grade, instructor.report, platform, site),
     ),
 )
 attn.add_for("authors", (author.build, author.verify))
 attn.add_earlier({name: f"platform {name}" for name in platform.commands})
+attn.add_earlier(
+    {"debug": "check --debug", "puzzle": "hint --order", "solution": "hint --solution"}
+)
+attn.add_earlier({"demo": "course demo", "tell": "report --tell"})

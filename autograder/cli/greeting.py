@@ -37,7 +37,7 @@ def _greet_a_newcomer(console: Console, workspaces: Sequence[str]) -> None:
         console.print(command(f"cd {shlex.quote(name)}", "has exercises that you can go on with"))
     console.print(command("attn start my-attention", "makes a folder with the exercises"))
     console.print(Text("To teach a class:"))
-    console.print(command("attn demo", "makes a course with a sample class, and grades it"))
+    console.print(command("attn course demo", "makes a course with a sample class, and grades it"))
     console.print(Text("For everything else:"))
 
 

@@ -202,7 +202,7 @@ def grade(
     sys.exit(0 if graded.complete else 1)
 
 
-@click.command(epilog=example("attn demo demo-course"))
+@course.command("demo", epilog=example("attn course demo demo-course"))
 @click.argument("directory", type=FOLDER, default=Path("demo-course"))
 @SOLUTIONS
 @ASSIGNMENTS
@@ -267,47 +267,32 @@ def _of_a_graded_class(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.command(epilog=example("attn report my-course"))
 @click.argument("class_", metavar="CLASS", type=FOLDER)
+@click.argument("mistake", metavar="[MISTAKE]", default="")
+@click.argument("words", metavar="[WORDS]", default="")
 @click.option("--anonymous", is_flag=True, help="Name nobody here, and add a page to project.")
+@click.option("--tell", is_flag=True, help="Write WORDS to everybody who made MISTAKE.")
+@click.option("--remove", is_flag=True, help="With --tell: take away what stands there.")
 @_of_a_graded_class
-def report(class_: Path, anonymous: bool, **graded: Any) -> None:
+def report(
+    class_: Path,
+    mistake: str,
+    words: str,
+    anonymous: bool,
+    tell: bool,
+    remove: bool,
+    **graded: Any,
+) -> None:
     """Write the results of a graded class again, with the marks that the gradebook has now.
 
     Nobody is judged: who has handed in since has no mark until you run `attn grade`.
+
+    With --tell, WORDS stand on the page of everybody who made MISTAKE, also on those of later runs.
+    Name the mistake as the class page, the terminal or the CSV prints it. Without WORDS, your
+    editor opens.
     """
-    _report(class_, graded, anonymous=anonymous)
-
-
-@click.command(
-    epilog=example(
-        'attn tell my-course softmax/3f2a9c01 "Along which axis do the weights sum to 1?"'
-    )
-)
-@click.argument("class_", metavar="CLASS", type=FOLDER)
-@click.argument("mistake", metavar="MISTAKE")
-@click.argument("words", metavar="[WORDS]", default="")
-@click.option("--remove", is_flag=True, help="Take away what stands there.")
-@_of_a_graded_class
-def tell(class_: Path, mistake: str, words: str, remove: bool, **graded: Any) -> None:
-    """Write a paragraph to everybody who made MISTAKE, named as page, terminal or CSV print it.
-
-    It stands on their pages, also on those of later runs. Without WORDS, your editor opens.
-    """
-    if not words.strip() and not remove:
-        if sys.stdin is None or not sys.stdin.isatty():
-            raise click.UsageError("write the words in quotes, after the mistake")
-        words = click.edit("") or ""
-        if not words.strip():
-            raise click.UsageError("nothing was written; to take words away, add --remove")
-    _report(class_, graded, mistake, "" if remove else words)
-
-
-def _report(
-    class_: Path,
-    graded: dict[str, Any],
-    mistake: str = "",
-    words: str = "",
-    anonymous: bool = False,
-) -> None:
+    if tell != bool(mistake) or remove > tell:
+        raise click.UsageError("to write to who made a mistake, add --tell, the mistake and WORDS")
+    told = "" if remove or not tell else _words(words)
     from autograder.cli.report import ClassPlace, report_class
     from autograder.grading.class_task import GradingOptions
 
@@ -318,8 +303,19 @@ def _report(
         layer_earns_steps=False if graded["steps_earn_alone"] else None,
         partial_points=graded["partial_points"] or None,
     )
-    reported = report_class(place, options, out(), mistake, words, anonymous)
+    reported = report_class(place, options, out(), mistake, told, anonymous)
     if not anonymous:
         out().print(f"open next: {reported.output / 'feedback' / 'index.html'}", soft_wrap=True)
         tell_pages(class_, reported.output)
     sys.exit(0 if reported.complete else 1)
+
+
+def _words(typed: str) -> str:
+    """Return the words to students that were typed, or else written in an editor."""
+    if not typed.strip():
+        if sys.stdin is None or not sys.stdin.isatty():
+            raise click.UsageError("write the words in quotes, after the mistake")
+        typed = click.edit("") or ""
+        if not typed.strip():
+            raise click.UsageError("nothing was written; to take words away, add --remove")
+    return typed

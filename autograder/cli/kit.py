@@ -104,7 +104,7 @@ OTHER_WORDS = {
     **dict.fromkeys(("next", "status", "continue"), "attn, which says what comes next"),
     **dict.fromkeys(("progress", "steps", "ls"), "attn list"),
     **dict.fromkeys(("init", "new"), "attn start"),
-    **dict.fromkeys(("answer", "answers"), "attn solution"),
+    **dict.fromkeys(("answer", "answers"), "attn hint --solution"),
     **dict.fromkeys(("lesson", "text", "guide"), "attn read"),
     "help": "attn --help",
 }
@@ -149,7 +149,7 @@ class Kit(click.Group):
             self.add_command(each)
 
     def add_earlier(self, names: Mapping[str, str]) -> None:
-        """Let earlier names of commands work, which are told what the command is called now."""
+        """Let earlier names of commands work, with what is typed in their place now."""
         self._earlier |= names
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

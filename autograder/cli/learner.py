@@ -30,16 +30,21 @@ IN = click.option("--in", "folder", type=FOLDER, default=Path("."), help="Where 
 
 
 class OneName(click.Command):
-    """A command about one exercise or step, which says how both are written in one word."""
+    """A command about one exercise or step, which says how both are written in one word.
+
+    With `--order`, where there is one, the words behind the step are numbers of lines.
+    """
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **{**options, "context_settings": {"allow_extra_args": True}})
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, unless there are more words than one."""
-        if ctx.args:
+        order = ctx.params.get("order")
+        if ctx.args and not order:
             name, step = ctx.params.get("task") or ctx.params.get("step"), ctx.args[0]
             words = f"If {step} is a step of {name}, write: {ctx.command_path} {name}.{step}"
+            words += "" if order is None else "; if it is a line to sort, add --order"
             ctx.fail(f"Got unexpected extra argument ({' '.join(ctx.args)}). {words}")
         return super().invoke(ctx)
 
@@ -54,7 +59,8 @@ def _say(words: str) -> None:
 @click.argument("task", metavar="[EXERCISE[.STEP]|FILE]", required=False)
 @IN
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
-def check(task: str | None, folder: Path, as_json: bool) -> None:
+@click.option("--debug", is_flag=True, help="Stop in your own step, in the call that fails.")
+def check(task: str | None, folder: Path, as_json: bool, debug: bool) -> None:
     """Check your own work, or one step of it, against the worked examples.
 
     A step has a name and a number: `attn check softmax` is also `attn check 1`. Of your two files,
@@ -62,7 +68,18 @@ def check(task: str | None, folder: Path, as_json: bool) -> None:
 
     Without a name, it checks the exercise whose folder you are in, or else the one you worked
     on last. The exit code is 0 if every step passes, 1 if a step does not, and 2 for an error.
+
+    With --debug, it stops at the first line of your own step, in the call that fails, with its
+    arguments. This is Python's debugger, pdb. It reads its commands from the terminal, or from a
+    file.
     """
+    if debug:
+        if as_json:
+            raise click.UsageError("a debugger does not answer in JSON: leave out one of the two")
+        from autograder.learning import debugging
+
+        debugging.debug(folder, task, out(), _say)
+        return
     from autograder.learning import once
 
     sys.exit(0 if once.check(folder, task, out(), _say, as_json=as_json) else 1)
@@ -93,45 +110,39 @@ def read(step: str | None, answers: bool, folder: Path) -> None:
 
 
 @click.command(cls=OneName, epilog=example("attn hint softmax"))
-@click.argument("step", required=False)
+@click.argument("step", metavar="[STEP [NUMBER]...]", required=False)
 @click.option("--again", is_flag=True, help="Show the last hint again, and not the next one.")
+@click.option("--order", is_flag=True, help="Show the lines to sort, or try them as numbered.")
+@click.option("--solution", is_flag=True, help="Show the solution, once the step passes.")
+@click.option("--yes", is_flag=True, help="Show the solution even if it does not pass yet.")
 @IN
-def hint(step: str | None, again: bool, folder: Path) -> None:
+@click.pass_context
+def hint(
+    ctx: click.Context,
+    step: str | None,
+    again: bool,
+    order: bool,
+    solution: bool,
+    yes: bool,
+    folder: Path,
+) -> None:
     """Show the next hint for STEP, or for the first step that does not pass.
 
     Each tells more: three hints in words and, where the solutions are at hand, lines of code to
-    sort, then the step with a gap.
-    """
-    from autograder.learning import climbing
+    sort, some of them wrong, then the step with a gap.
 
+    `attn hint softmax --order 3 1 4` says whether these lines are right in this order. Then, and
+    with --solution, the exit code is 0 for yes or shown, and otherwise 1.
+    """
+    from autograder.learning import climbing, once
+
+    if again + order + solution > 1:
+        raise click.UsageError("take one of --again, --order and --solution")
+    if solution:
+        sys.exit(0 if once.show_solution(folder, step, _asking(yes), out(), _say) else 1)
+    if order:
+        sys.exit(0 if climbing.solve_puzzle(folder, step, ctx.args, out(), _say) else 1)
     climbing.next_hint(folder, step, out(), _say, again=again)
-
-
-@click.command(epilog=example("attn puzzle softmax 3 1 4"))
-@click.argument("step", required=False)
-@click.argument("order", metavar="[NUMBER]...", nargs=-1)
-@IN
-def puzzle(step: str | None, order: tuple[str, ...], folder: Path) -> None:
-    """Show the lines of STEP to sort, or say whether they are right in the order of the NUMBERs.
-
-    Some of the lines are wrong and do not belong there. Only where the solutions are at hand.
-    """
-    from autograder.learning import climbing
-
-    sys.exit(0 if climbing.solve_puzzle(folder, step, order, out(), _say) else 1)
-
-
-@click.command(cls=OneName, epilog=example("attn debug softmax"))
-@click.argument("step", required=False)
-@IN
-def debug(step: str | None, folder: Path) -> None:
-    """Stop at the first line of your own STEP, in the call that fails, with its arguments.
-
-    This is Python's debugger, pdb. It reads its commands from the terminal, or from a file.
-    """
-    from autograder.learning import debugging
-
-    debugging.debug(folder, step, out(), _say)
 
 
 @click.command(cls=OneName, epilog=example("attn review softmax"))
@@ -175,18 +186,6 @@ def show(step: str | None, save: Path | None, folder: Path) -> None:
     from autograder.learning import once
 
     once.show_step(folder, step, save, out(), _say)
-
-
-@click.command(cls=OneName, epilog=example("attn solution softmax"))
-@click.argument("step", required=False)
-@click.option("--yes", is_flag=True, help="Show it even if the step does not pass yet.")
-@IN
-def solution(step: str | None, yes: bool, folder: Path) -> None:
-    """Show the solution of STEP, once it passes."""
-    from autograder.learning import once
-
-    shown = once.show_solution(folder, step, _asking(yes), out(), _say)
-    sys.exit(0 if shown else 1)
 
 
 @click.command(cls=OneName, epilog=example("attn reset softmax"))
@@ -254,12 +253,9 @@ COMMANDS = (
     check,
     read,
     hint,
-    puzzle,
     show,
-    debug,
     list_steps,
     review,
-    solution,
     reset,
     play,
     finish,

@@ -1,4 +1,4 @@
-"""`attn report` and `attn tell`: the results of a graded class once more, and words for its pages.
+"""`attn report`: the results of a graded class once more, and words for its pages.
 
 Nobody is judged here: verdicts come from the journal, marks from the gradebook.
 """

@@ -44,9 +44,8 @@ def puzzle_lines(rungs: Rungs, name: str = "") -> Iterator[RenderableType]:
     numbered = {line: f"{number:>{NUMBER}}" for number, line in enumerate(rungs.lines, 1)}
     yield from _by_part(rungs, rungs.lines, numbered)
     example = " ".join(str(number) for number in range(1, count + 1))
-    yield command(
-        f"attn puzzle {name or rungs.step} {example}", "tries these: type your own numbers"
-    )
+    typed = f"attn hint {name or rungs.step} --order {example}"
+    yield command(typed, "tries these: type your own numbers")
 
 
 def gap_lines(rungs: Rungs) -> Iterator[RenderableType]:
@@ -191,8 +190,8 @@ def _after_all(
         return (
             *(gap_lines(rungs) if rungs.gap is not None else ()),
             Indented(Text("Those are all the hints for this step."), 0, 0),
-            command(f"attn puzzle {name}", "shows the lines to sort again"),
-            command(f"attn solution {name}", "shows the solution"),
+            command(f"attn hint {name} --order", "shows the lines to sort again"),
+            command(f"attn hint {name} --solution", "shows the solution"),
         )
     words = "Those are all the hints for this step."
     if step.hints and solution_folder(session.workspace, exercise) is None:
@@ -200,7 +199,7 @@ def _after_all(
     return (Indented(Text(words), 0, 0),)
 
 
-# `attn puzzle`: the lines of a step to sort, and the answer to an order of them.
+# `attn hint --order`: the lines of a step to sort, and the answer to an order of them.
 
 
 def solve_puzzle(
@@ -248,7 +247,7 @@ def _chosen(rungs: Rungs, order: Sequence[str], name: str) -> tuple[PuzzleLine, 
             fact,
             place=f"the lines to sort of {rungs.step}",
             cure=f"use numbers from 1 to {len(numbered)}, each at most once; "
-            f"attn puzzle {name} shows them",
+            f"attn hint {name} --order shows them",
         )
     return tuple(numbered[number] for number in numbers)
 

@@ -1,4 +1,4 @@
-"""`attn debug`: Python's debugger at the first line of the learner's own function."""
+"""`attn check --debug`: Python's debugger at the first line of the learner's own function."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def debug(folder: Path, words: str | None, console: Console, say: Say) -> None:
         raise KitError(
             "there is nobody to type, and no file with commands",
             place="the standard input",
-            cure="type attn debug in a terminal, or give it commands: attn debug STEP < FILE",
+            cure="type it in a terminal, or give it commands: attn check STEP --debug < FILE",
         )
     session = open_session(folder, say)
     exercise, step = session.step(words)

@@ -390,7 +390,7 @@ class LearnerSession:
         raise KitError(
             f"{task.file.name} is a file, and this command is about {about}",
             place=str(task.exercise.folder),
-            cure="attn list shows the names. Only attn check and attn reset take a file",
+            cure="attn list shows the names. Only attn reset and a plain attn check take a file",
         )
 
     def open_step(self, exercise: Exercise) -> Step:

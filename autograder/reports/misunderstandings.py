@@ -232,7 +232,7 @@ def _damaged(file: Path) -> KitError:
     return KitError(
         "this file is damaged: it should hold what you wrote to students",
         place=str(file),
-        cure="correct it, or delete it and write again with `attn tell`",
+        cure="correct it, or delete it and write again with `attn report CLASS --tell`",
     )
 
 

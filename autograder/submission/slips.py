@@ -534,8 +534,8 @@ _RULES = (
         _RAISED,
         "BdbQuit",
         "{Line} calls `{called}()`, which waits for your keys.",
-        "A check has no keyboard, so the call ends there. Take that line out: `attn debug {step}` "
-        "stops in your function and listens to your keys.",
+        "A check has no keyboard, so the call ends there. Take that line out: "
+        "`attn check {step} --debug` stops in your function and listens to your keys.",
     ),
     SlipRule(
         _compiled,

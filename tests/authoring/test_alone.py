@@ -59,9 +59,9 @@ def test_of_the_solutions_it_holds_the_code_and_the_lines_to_sort_alone(wheel: P
 def test_every_rung_of_the_ladder_and_the_solution_are_there(wheel: Path, tmp_path: Path) -> None:
     assert attn(wheel, tmp_path, "start", "work", "--exercise", NAME)[0] == 0
     work = tmp_path / "work"
-    code, said = attn(wheel, work, "puzzle", "scale_scores")
+    code, said = attn(wheel, work, "hint", "scale_scores", "--order")
     assert code == 0 and "One of these lines makes this step" in said
-    code, said = attn(wheel, work, "solution", "softmax", typed="y\n")
+    code, said = attn(wheel, work, "hint", "softmax", "--solution", typed="y\n")
     assert code == 0 and "def softmax" in said and "keepdims=True" in said
     assert "Hint 1 of 5" in attn(wheel, work, "hint", "softmax")[1]
 

@@ -213,8 +213,8 @@ def test_no_solution_is_anywhere_on_that_disk(disk: Disk, tmp_path: Path) -> Non
 
 
 def test_the_installed_kit_has_no_solution_to_show(disk: Disk) -> None:
-    for command in ("solution", "puzzle"):
-        code, said = disk.attn(command, "softmax")
+    for option in ("--solution", "--order"):
+        code, said = disk.attn("hint", "softmax", option)
         assert code == 1 and "came without solutions" in " ".join(said.split())
 
 

@@ -15,6 +15,7 @@ from autograder.judging.examples import facts_in, packed
 from autograder.values.exercise import EXAMPLES
 from autograder.values.verdict import Outcome, Verdict
 from support.copied_exercise import copy_exercise
+from support.learner_workspace import start
 from support.small_release import TOY, write_toy
 from support.typed_commands import ATTN, Run, typed
 from support.typed_commands import attn as attn_process
@@ -99,7 +100,7 @@ def test_a_course_that_nobody_has_handed_in_to_is_refused(tmp_path: Path) -> Non
     error = told_error(attn("grade", course))
     assert "nobody has handed in" in error["error"]
     assert error["where"] == str(course / "submitted") and "collect" in error["cure"]
-    there = told_error(attn("demo", course))
+    there = told_error(attn("course", "demo", course))
     assert "already a course here" in there["error"] and there["where"] == str(course)
 
 
@@ -341,18 +342,63 @@ def test_without_any_standard_input_an_update_says_what_to_add(tmp_path: Path) -
     assert "without a terminal, add --yes" in run.stdout
 
 
-@pytest.mark.parametrize("word", ["collect", "export", "result", "gradescope"])
+EARLIER = {
+    **{name: f"platform {name}" for name in ("collect", "export", "result", "gradescope")},
+    **{"debug": "check --debug", "puzzle": "hint --order", "solution": "hint --solution"},
+    **{"demo": "course demo", "tell": "report --tell"},
+}
+
+
+@pytest.mark.parametrize("word", EARLIER)
 def test_a_command_works_by_its_earlier_name_and_says_the_one_of_today(
     word: str, tmp_path: Path
 ) -> None:
     """Courses have them in scripts, which may read what is printed."""
-    earlier, today = (
-        typed(*words, "--help", folder=tmp_path) for words in ((word,), ("platform", word))
-    )
-    assert (earlier.code, earlier.out) == (RIGHT, today.out) and f"platform {word}" in today.out
-    assert earlier.err.split("\n") == [f"`attn {word}` is now `attn platform {word}`", ""]
-    assert today.err == "" and f"  {word}" not in typed("--help", folder=tmp_path).out
+    now = EARLIER[word]
+    earlier, today = (typed(*words, "--help", folder=tmp_path) for words in ((word,), now.split()))
+    assert (earlier.code, earlier.out) == (RIGHT, today.out) and "Usage: attn" in today.out
+    assert earlier.err.split("\n") == [f"`attn {word}` is now `attn {now}`", ""]
+    assert today.err == "" and f"\n  {word} " not in typed("--help", folder=tmp_path).out
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        (("puzzle", "scale_scores", "3"), ("hint", "scale_scores", "--order", "3")),
+        (("puzzle", "softmax", "9"), ("hint", "softmax", "--order", "9")),
+        (("solution", "softmax", "--yes"), ("hint", "softmax", "--solution", "--yes")),
+        (("debug", "softmax"), ("check", "softmax", "--debug")),
+        (("tell", ".", "softmax/abc", "Hello"), ("report", ".", "--tell", "softmax/abc", "Hello")),
+    ],
+)
+def test_what_stands_behind_an_earlier_name_means_what_it_meant(
+    before: tuple[str, ...], now: tuple[str, ...], tmp_path: Path
+) -> None:
+    workspace = start(tmp_path / "work")
+    earlier, today = (typed(*words, folder=workspace) for words in (before, now))
+    assert (earlier.code, earlier.out) == (today.code, today.out)
+    assert earlier.err.partition("\n")[2] == today.err and (today.out or today.err)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("hint softmax 3 1", "write: attn hint softmax.3; if it is a line to sort, add --order"),
+        ("hint softmax --again --order", "take one of --again, --order and --solution"),
+        ("hint softmax 3 --solution", "unexpected extra argument (3)"),
+        ("check softmax --debug --json", "does not answer in JSON"),
+        ("report . softmax/abc Hello", "add --tell"),
+        ("report . --tell", "the mistake and WORDS"),
+        ("report . --remove", "add --tell"),
+    ],
+)
+def test_words_that_do_not_go_together_are_refused_with_what_to_type(
+    words: str, told: str, tmp_path: Path
+) -> None:
+    run = typed(*words.split(), folder=tmp_path)
+    assert run.code == 2 and told in " ".join(run.err.split()), run.err
 
 
 def test_a_slip_in_an_earlier_name_is_told_the_one_of_today(tmp_path: Path) -> None:
+    assert "Did you mean: attn hint --solution" in typed("solutoin", folder=tmp_path).err
     assert "Did you mean: attn platform collect" in typed("colect", folder=tmp_path).err

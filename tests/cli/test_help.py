@@ -30,7 +30,7 @@ EVERY = dict(commands(whole))
 def test_attn_alone_greets_and_names_the_next_command(tmp_path: Path) -> None:
     run = typed(folder=tmp_path)
     assert (run.code, run.err) == (0, "") and run.out.startswith("Welcome to attention-kit.")
-    assert "attn start my-attention" in run.out and "attn demo" in run.out
+    assert "attn start my-attention" in run.out and "attn course demo" in run.out
     assert "attn --help" in run.out and list(tmp_path.iterdir()) == []
 
 
@@ -57,6 +57,7 @@ def test_the_help_lists_the_commands_by_reader_with_whole_sentences() -> None:
     assert "watch" in learners and "grade" in instructors and "verify" in authors
     assert "..." not in " ".join(learners + instructors + authors)
     assert max(map(len, out.splitlines())) <= 80
+    assert len(whole.commands) <= 20, "a new one makes all the others harder to find"
     for name in whole.commands:
         assert out.count(f"\n  {name} ") == 1, name
 

@@ -74,7 +74,7 @@ def called(homework: Path) -> str:
 
 def test_words_reach_all_who_made_the_mistake_and_nobody_else(homework: Path) -> None:
     mistake = called(homework)
-    run = attn("tell", homework, mistake, WORDS)
+    run = attn("report", homework, "--tell", mistake, WORDS)
     assert run.code == 0, run.err
     assert "It is on the page of 2 students now." in run.out
     assert [student for student in CLASS if SHOWN in page(homework, student)] == ["ada", "ben"]
@@ -106,7 +106,7 @@ def test_a_class_that_grows_and_shrinks_has_its_files_in_place_and_the_words_whe
     assert files_of(results(homework)) == {name: name for name in places if name != "ada"}
     assert not any(each.is_dir() for each in results(homework).glob("*/*"))
 
-    run = attn("tell", homework, called(homework), "--remove")
+    run = attn("report", homework, "--tell", called(homework), "--remove")
     assert "Nothing is on the page of 2 students now." in run.out
     class_now = ("index", "ben", "carl", "dora", "emil")
     assert not any("From your instructor" in page(homework, each) for each in class_now)
@@ -136,7 +136,7 @@ def files_of(output: Path) -> dict[str, str]:
 def test_a_mistake_that_has_a_name_can_be_written_about_too(homework: Path) -> None:
     named = "scale_scores/divided_by_the_dimension"
     assert named in page(homework, "index")
-    run = attn("tell", homework, named, "Look at the paper.")
+    run = attn("report", homework, "--tell", named, "Look at the paper.")
     assert run.code == 0, run.err
     assert "Look at the paper." in page(homework, "dora")
 
@@ -152,7 +152,7 @@ def test_a_mistake_that_has_a_name_can_be_written_about_too(homework: Path) -> N
     ],
 )
 def test_a_mistake_is_known_by_whatever_is_printed_of_it(homework: Path, spelled: str) -> None:
-    run = attn("tell", homework, spelled, "Look at the paper.")
+    run = attn("report", homework, "--tell", spelled, "Look at the paper.")
     assert run.code == 0, run.err
     assert "Look at the paper." in page(homework, "dora")
     assert "Look at the paper." not in page(homework, "ada")
@@ -163,20 +163,20 @@ def test_a_mistake_is_known_by_the_sentence_in_the_csv_unless_two_are_told_so(
 ) -> None:
     table = (results(homework) / "grades.csv").read_text(encoding="utf-8")
     said = {row["student"]: row["diagnosis"] for row in csv.DictReader(table.splitlines())}
-    assert attn("tell", homework, said["dora"], "For you.").code == 0
+    assert attn("report", homework, "--tell", said["dora"], "For you.").code == 0
     assert "For you." in page(homework, "dora")
-    run = attn("tell", homework, said["ada"], "For you.")
+    run = attn("report", homework, "--tell", said["ada"], "For you.")
     assert run.code == 2 and "may be several mistakes" in " ".join(run.err.split())
 
 
 def test_a_mistake_that_is_spelled_almost_so_is_named_first(homework: Path) -> None:
-    run = attn("tell", homework, "divided by dimension", "words")
+    run = attn("report", homework, "--tell", "divided by dimension", "words")
     assert run.code == 2
     assert "there are: scale_scores/divided_by_the_dimension" in " ".join(run.err.split())
 
 
 def test_a_mistake_that_nobody_made_is_refused_with_those_that_there_are(homework: Path) -> None:
-    run = attn("tell", homework, "softmax/abc", "words")
+    run = attn("report", homework, "--tell", "softmax/abc", "words")
     assert run.code == 2
     assert "nobody in this class has made the mistake 'softmax/abc'" in run.err
     assert called(homework) in run.err
@@ -194,7 +194,7 @@ def test_a_mistake_that_nobody_made_is_refused_with_those_that_there_are(homewor
 def test_without_a_mistake_or_words_nothing_is_begun(
     words: list[str], said: str, tmp_path: Path
 ) -> None:
-    run = attn("tell", tmp_path, *words)
+    run = attn("report", tmp_path, "--tell", *words)
     assert run.code == 2
     assert said in " ".join(run.err.split())
 
@@ -216,7 +216,7 @@ def test_no_hand_in_keeps_a_class_from_its_report_or_its_words(homework: Path) -
     assert attn("grade", homework).code == 1
     with (homework / "ben.py").open("a", encoding="utf-8") as file:
         file.write("\nmore = 1\n")
-    for command in (("report",), ("tell", called(homework), WORDS)):
+    for command in (("report",), ("report", "--tell", called(homework), WORDS)):
         run = attn(command[0], homework, *command[1:])
         assert run.code == 1, run.err
         assert {*re.findall(r"^not graded: (\w+):", run.out, re.MULTILINE)} == {*BROKEN, "ben"}
@@ -262,7 +262,7 @@ def test_a_class_that_was_graded_with_other_settings_says_which_and_both_cures_w
 ) -> None:
     before, alone = page(homework, "ada"), "--steps-earn-alone"
     mistake = called(homework)
-    for command in (("report", homework), ("tell", homework, mistake, WORDS)):
+    for command in (("report", homework), ("report", homework, "--tell", mistake, WORDS)):
         run = attn(*command, alone)
         assert run.code == 2 and page(homework, "ada") == before
         assert "this class was graded without `--steps-earn-alone` (in a course," in run.err
@@ -281,7 +281,7 @@ def test_no_report_and_no_words_change_what_a_class_was_graded_with(homework: Pa
     shutil.copy(ROOT / "tests" / "sample_class" / NAME / "mistake_weights_too_large.py", homework)
     assert attn("grade", homework, part).code == 0
     before = (results(homework) / "grades.csv").read_bytes()
-    for command in (("report", homework), ("tell", homework, called(homework), WORDS)):
+    for command in (("report", homework), ("report", homework, "--tell", called(homework), WORDS)):
         run = attn(*command)
         assert run.code == 2 and "automatic points, and by the settings of now" in run.err
         assert (results(homework) / "grades.csv").read_bytes() == before
@@ -314,7 +314,7 @@ def test_a_damaged_file_of_words_is_refused_and_nothing_is_lost(
 
 @pytest.mark.slow  # the class is graded a second time, by another catalogue
 def test_a_draft_taken_over_names_the_mistake(homework: Path, tmp_path: Path) -> None:
-    attn("tell", homework, called(homework), WORDS)
+    attn("report", homework, "--tell", called(homework), WORDS)
     draft = (results(homework) / DRAFTS).read_text(encoding="utf-8")
     assert "Ada" not in draft
     name = f"unnamed_{called(homework).split('/')[1]}"

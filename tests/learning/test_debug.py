@@ -1,4 +1,4 @@
-"""`attn debug`: the debugger stops in the learner's own function, in the call that fails."""
+"""`attn check --debug` stops in the learner's own function, in the call that fails."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_it_stops_at_the_first_line_with_the_arguments_of_the_failing_call(
 ) -> None:
     put(workspace, softmax=WRONG_SOFTMAX)
     lines = "p scores.shape\nn\np powers.shape\np expected.sum(-1).round(3).tolist()[0]\nc\n"
-    run = typed("debug", "softmax", folder=workspace, keys=lines)
+    run = typed("check", "softmax", "--debug", folder=workspace, keys=lines)
     assert run.code == 0 and run.err == ""
     assert "Your softmax runs down the columns" in run.words
     assert "Called with: scores (B=4, S=3, S=3)." in run.words
@@ -69,7 +69,7 @@ def test_it_stops_at_the_first_line_with_the_arguments_of_the_failing_call(
 def test_where_code_raises_it_stops_there_and_not_in_the_library_below(workspace: Path) -> None:
     body = "    halved = keys / 2\n    return np.stack([queries, halved[0]])"
     put(workspace, compute_attention_scores=body)
-    run = typed("debug", "4", folder=workspace, keys="c\np halved.shape\nq\n")
+    run = typed("check", "4", "--debug", folder=workspace, keys="c\np halved.shape\nq\n")
     assert run.code == 0 and "It raises ValueError: all input arrays" in run.words
     after = run.out.partition("It raises")[2]
     assert "-> return np.stack([queries, halved[0]])" in after and "(Pdb) (2, 3, 4)" in after
@@ -79,7 +79,9 @@ def test_where_code_raises_it_stops_there_and_not_in_the_library_below(workspace
 def test_a_method_of_the_layer_is_stopped_in(workspace: Path) -> None:
     wrong = LAYER.format(weights="value_weights")
     solved(workspace, NAME, LAYER.format(weights="output_weights"), wrong)
-    run = typed("debug", "SingleHeadAttention", folder=workspace, keys="p x.shape\np causal\nq\n")
+    run = typed(
+        "check", "SingleHeadAttention", "--debug", folder=workspace, keys="p x.shape\np causal\nq\n"
+    )
     assert run.code == 0, run.err
     assert "SingleHeadAttention.py" not in run.out and "forward()" in run.out
     assert "-> queries, keys, values = project_qkv(" in run.out and "(Pdb) (2, 5, 3)" in run.out
@@ -105,7 +107,7 @@ def test_it_works_with_torch(tmp_path: Path, step: str, old: str, new: str, seen
     exercise = "torch_single_head"
     workspace = start(tmp_path / "work", exercise)
     solved(workspace, exercise, old, new)
-    run = typed("debug", step, folder=workspace, keys="q\n")
+    run = typed("check", step, "--debug", folder=workspace, keys="q\n")
     assert run.code == 0 and run.err == "" and seen in run.out
     assert "You have left the debugger." in run.out
 
@@ -119,7 +121,7 @@ def test_a_cell_of_a_notebook_is_shown_by_its_lines(workspace: Path) -> None:
         if cell["cell_type"] == "code" and text.startswith("def softmax"):
             cell["source"] = written(text, softmax=WRONG_SOFTMAX)
     notebook.write_text(json.dumps(facts), encoding="utf-8")
-    run = typed("debug", "softmax", folder=workspace, keys="n\nlist .\nq\n")
+    run = typed("check", "softmax", "--debug", folder=workspace, keys="n\nlist .\nq\n")
     assert run.code == 0 and f"<{NAME}.ipynb, cell " in run.out
     assert "-> return powers / powers.sum(-2, keepdims=True)" in run.out
     assert re.search(r"->\s+return powers / powers.sum.*\n\[EOF\]", run.out)
@@ -129,17 +131,17 @@ def test_a_step_that_passes_is_stopped_in_and_one_that_is_not_written_is_not(
     workspace: Path,
 ) -> None:
     put(workspace, scale_scores="    return attention_scores / np.sqrt(embedding_dimension)")
-    passing = typed("debug", "scale_scores", folder=workspace, keys="c\n")
+    passing = typed("check", "scale_scores", "--debug", folder=workspace, keys="c\n")
     assert passing.code == 0 and "It passes." in passing.out
     assert "scale_scores came to its end." in passing.out
-    unwritten = typed("debug", "softmax", folder=workspace)
+    unwritten = typed("check", "softmax", "--debug", folder=workspace)
     assert unwritten.code == 2 and "softmax is not written yet" in unwritten.err
     assert "attn hint softmax" in unwritten.err
 
 
 def test_what_python_cannot_read_is_told_and_no_debugger_is_announced(workspace: Path) -> None:
     put(workspace, softmax="    return np.exp(scores")
-    run = typed("debug", "softmax", folder=workspace)
+    run = typed("check", "softmax", "--debug", folder=workspace)
     assert run.code == 2 and "Python cannot read this yet" in run.out
     assert "You are at the first line" not in run.out and "not written yet" not in run.err
     assert "could not be run, so there is no line to stop at" in run.err
@@ -147,7 +149,7 @@ def test_what_python_cannot_read_is_told_and_no_debugger_is_announced(workspace:
 
 def test_without_anybody_to_type_it_ends_in_words(workspace: Path) -> None:
     put(workspace, softmax=WRONG_SOFTMAX)
-    run = typed("debug", "softmax", folder=workspace)
+    run = typed("check", "softmax", "--debug", folder=workspace)
     assert run.code == 0 and run.err == "" and "You have left the debugger." in run.out
     closed = attn("-c", f'"{ATTN}" debug softmax <&-', folder=workspace, command="bash")
     assert closed.code == 2 and "there is nobody to type" in closed.err
@@ -156,13 +158,13 @@ def test_without_anybody_to_type_it_ends_in_words(workspace: Path) -> None:
 def test_an_endless_loop_can_be_stepped_through(workspace: Path) -> None:
     limited(workspace, seconds_per_call=0.5)
     put(workspace, softmax="    count = 0\n    while True:\n        count += 1")
-    run = typed("debug", "softmax", folder=workspace, keys="n\nn\nn\nn\np count\nq\n")
+    run = typed("check", "softmax", "--debug", folder=workspace, keys="n\nn\nn\nn\np count\nq\n")
     assert run.code == 0 and "was still running" in run.words and "(Pdb) 1" in run.out
 
 
 def test_it_answers_keys_in_a_terminal(workspace: Path) -> None:
     put(workspace, softmax=WRONG_SOFTMAX)
-    terminal = Terminal(workspace, ATTN, "debug", "softmax", size=(24, 80))
+    terminal = Terminal(workspace, ATTN, "check", "softmax", "--debug", size=(24, 80))
     terminal.sees("(Pdb)")
     terminal.press("p scores.shape\n")
     terminal.sees("(4, 3, 3)")
@@ -179,7 +181,7 @@ REMEMBERS = """    seen = softmax.__dict__.setdefault("seen", {})
 
 def test_it_stops_only_in_the_call_whose_result_is_judged(workspace: Path) -> None:
     put(workspace, softmax=REMEMBERS.replace("SIZES", "scores.shape"))
-    run = typed("debug", "softmax", folder=workspace, keys="n\np len(seen)\nc\n")
+    run = typed("check", "softmax", "--debug", folder=workspace, keys="n\np len(seen)\nc\n")
     assert "The check calls it 2 times before, to see whether anything stays" in run.words
     assert run.out.count("-> seen = ") == 1 and "(Pdb) 2" in run.out, run.out
     assert "softmax came to its end." in run.out
@@ -188,7 +190,7 @@ def test_it_stops_only_in_the_call_whose_result_is_judged(workspace: Path) -> No
 def test_a_call_before_that_raises_is_stopped_in_all_the_same(workspace: Path) -> None:
     body = "    if 6 in scores.shape:\n        raise ValueError('six')\n"
     put(workspace, softmax=body + RIGHT_SOFTMAX)
-    run = typed("debug", "softmax", folder=workspace, keys="p scores.shape\nq\n")
+    run = typed("check", "softmax", "--debug", folder=workspace, keys="p scores.shape\nq\n")
     assert "It raises ValueError: six" in run.words and "(Pdb) (6, 5, 5)" in run.out, run.out
 
 
@@ -243,3 +245,8 @@ def same(value: Any, other: Value) -> bool:
     if not isinstance(other, np.ndarray | float | int):
         return True  # a layer: what it computes is not told by its weights here
     return np.array_equal(np.asarray(value), np.asarray(other), equal_nan=True)
+
+
+def test_a_file_has_no_first_line_to_stop_at(workspace: Path) -> None:
+    run = typed("check", stub_file(workspace).name, "--debug", folder=workspace)
+    assert run.code == 2 and "this command is about a step" in run.err

@@ -53,7 +53,7 @@ def test_a_terminal_without_utf_8_shows_readable_signs(workspace: Path, encoding
         ["show", "softmax"],
         ["hint", "softmax"],
         ["list"],
-        ["solution", "softmax", "--yes"],
+        ["hint", "softmax", "--solution", "--yes"],
         ["reset", "project_qkv", "--yes"],
         ["check", "nothing-of-this-name"],
         ["--help"],

@@ -458,15 +458,15 @@ def test_show_draws_yours_expected_and_the_difference(workspace: Path) -> None:
 
 
 def test_a_solution_is_shown_after_the_step_passes_or_after_a_yes(workspace: Path) -> None:
-    closed = typed("solution", "softmax", folder=workspace, keys="n\n")
+    closed = typed("hint", "softmax", "--solution", folder=workspace, keys="n\n")
     assert closed.code == NOT_ALL and "stays closed" in closed.out and "exp" not in closed.out
-    opened = typed("solution", "softmax", folder=workspace, keys="y\n")
+    opened = typed("hint", "softmax", "--solution", folder=workspace, keys="y\n")
     assert opened.code == RIGHT and "keepdims=True" in opened.out
     assert "BEGIN SOLUTION" not in opened.out and "def initialize_weights" not in opened.out
     assert "solution shown" in typed("list", folder=workspace).out
     put(workspace, scale_scores="    return attention_scores / np.sqrt(embedding_dimension)")
     assert typed("check", "scale_scores", folder=workspace).code == RIGHT
-    free = typed("solution", "scale_scores", folder=workspace)
+    free = typed("hint", "scale_scores", "--solution", folder=workspace)
     assert free.code == RIGHT and "sqrt" in free.out and "?" not in free.out
     listed = typed("list", folder=workspace).out
     assert listed.count("solution shown") == 1, "after a pass, it is no help any more"
@@ -479,7 +479,7 @@ def test_where_nobody_answers_it_is_a_no_in_words(workspace: Path) -> None:
     assert reset.code == NOT_ALL and "Nothing was changed." in reset.out
     assert "--yes" in reset.err and "Aborted" not in reset.err
     assert file.read_text(encoding="utf-8") == mine
-    solution = typed("solution", "softmax", folder=workspace)
+    solution = typed("hint", "softmax", "--solution", folder=workspace)
     assert solution.code == NOT_ALL and "stays closed" in solution.out
 
 
@@ -600,7 +600,7 @@ def test_the_number_of_a_step_is_a_name_for_it(workspace: Path) -> None:
     assert "✗ project_qkv" in typed("check", f"{NAME}.3", folder=workspace).out
     assert "project_qkv: " in typed("hint", "3", folder=workspace).out
     assert "The check: " in typed("show", "3", folder=workspace).out
-    assert "def project_qkv" in typed("solution", "3", "--yes", folder=workspace).out
+    assert "def project_qkv" in typed("hint", "3", "--solution", "--yes", folder=workspace).out
     asked = typed("reset", "3", folder=workspace, keys="y\n")
     assert asked.code == RIGHT and "the stub of project_qkv back into" in asked.out
     assert "return 1" not in stub_file(workspace).read_text(encoding="utf-8")
@@ -685,13 +685,19 @@ def test_every_command_that_is_printed_is_about_the_exercise_that_was_named(
 ) -> None:
     workspace = start(tmp_path / "work", NAME, "torch_single_head")
     name = "torch_single_head.scale_scores"
-    typed_words = [*[("hint", name)] * 6, ("read", name), ("puzzle", name)]
+    typed_words = [*[("hint", name)] * 6, ("read", name), ("hint", name, "--order")]
     outputs = [typed(*words, folder=workspace / here).out for words in typed_words]
     if here:  # elsewhere, a check makes its exercise the current one
         outputs.append(typed("check", name, folder=workspace / here).out)
-    found = re.findall(r"^ *attn (\w+) (\S+)", "".join(outputs), re.MULTILINE)
-    assert {"puzzle", "solution", "read", "check"} <= {command for command, _ in found}
-    assert {step for _, step in found} == {name}
+    found = re.findall(r"^ *attn (\w+) (\S+) ?(--\w+|)", "".join(outputs), re.MULTILINE)
+    asked = {(command, option) for command, _, option in found}
+    assert {
+        ("hint", "--order"),
+        ("hint", "--solution"),
+        ("read", "--answers"),
+        ("check", ""),
+    } <= asked
+    assert {step for _, step, _ in found} == {name}
     typed("check", name, folder=workspace / here)
     after = typed("check", name, folder=workspace / here).out
     assert f"attn check {name if here else 'scale_scores'}\n    after" in after

@@ -1,4 +1,4 @@
-"""`attn puzzle` and the last rungs of `attn hint`, as a learner types them."""
+"""`attn hint --order` and the last rungs of `attn hint`, as a learner types them."""
 
 from __future__ import annotations
 
@@ -33,11 +33,13 @@ def numbers(of: Rungs, lines: Sequence[PuzzleLine]) -> list[str]:
 
 def test_the_right_lines_in_the_right_order_are_right(workspace: Path) -> None:
     softmax = rungs("softmax")
-    shown = typed("puzzle", "softmax", folder=workspace)
+    shown = typed("hint", "softmax", "--order", folder=workspace)
     assert shown.code == 0 and all(line.text in shown.out for line in softmax.lines)
-    run = typed("puzzle", "softmax", *numbers(softmax, softmax.true), folder=workspace)
+    run = typed("hint", "softmax", "--order", *numbers(softmax, softmax.true), folder=workspace)
     assert run.code == 0 and "✓ Right" in run.out and "attn check softmax" in run.out
-    with_commas = typed("puzzle", "1", ",".join(numbers(softmax, softmax.true)), folder=workspace)
+    with_commas = typed(
+        "hint", "1", "--order", ",".join(numbers(softmax, softmax.true)), folder=workspace
+    )
     assert with_commas.code == 0
 
 
@@ -45,13 +47,13 @@ def test_any_order_that_computes_the_same_is_right(workspace: Path) -> None:
     parts = rungs("project_qkv")
     queries, keys, *others = parts.true
     order = numbers(parts, [keys, queries, *others])
-    assert typed("puzzle", "project_qkv", *order, folder=workspace).code == 0
+    assert typed("hint", "project_qkv", "--order", *order, folder=workspace).code == 0
 
 
 def test_a_wrong_line_is_told_as_the_mistake_that_it_is(workspace: Path) -> None:
     scores = rungs("scale_scores")
     (line,) = (one for one in scores.wrong if one.mistake == "divided_by_the_dimension")
-    run = typed("puzzle", "scale_scores", *numbers(scores, [line]), folder=workspace)
+    run = typed("hint", "scale_scores", "--order", *numbers(scores, [line]), folder=workspace)
     assert run.code == 1 and run.err == ""
     assert "You divide by the embedding dimension itself" in run.words
 
@@ -59,21 +61,23 @@ def test_a_wrong_line_is_told_as_the_mistake_that_it_is(workspace: Path) -> None
 def test_lines_too_few_too_many_or_in_a_wrong_order_are_told_in_words(workspace: Path) -> None:
     softmax = rungs("softmax")
     first, second, last = softmax.true
-    few = typed("puzzle", "softmax", *numbers(softmax, [first]), folder=workspace)
+    few = typed("hint", "softmax", "--order", *numbers(softmax, [first]), folder=workspace)
     assert few.code == 1 and "You chose 1 line, and the step has 3." in few.words
-    early = typed("puzzle", "softmax", *numbers(softmax, [last, first, second]), folder=workspace)
+    early = typed(
+        "hint", "softmax", "--order", *numbers(softmax, [last, first, second]), folder=workspace
+    )
     assert early.code == 1
     assert re.search(r"Line \d uses `\w+`, and only line \d sets it\.", early.words), early.words
     (other,) = (line for line in softmax.wrong if line.place == 1)
     order = numbers(softmax, [first, other, second, last])
-    many = typed("puzzle", "softmax", *order, folder=workspace)
+    many = typed("hint", "softmax", "--order", *order, folder=workspace)
     assert many.code == 1 and "one line is not needed" in many.words
 
 
 def test_a_body_without_its_if_is_not_taken_for_the_solution_above_it(workspace: Path) -> None:
     layer = rungs("SingleHeadAttention")
     without = [line for line in layer.true if not line.text.startswith("if ")]
-    run = typed("puzzle", "11", *numbers(layer, without), folder=workspace)
+    run = typed("hint", "11", "--order", *numbers(layer, without), folder=workspace)
     assert run.code == 1 and "Python cannot read this yet: IndentationError" in run.words
 
 
@@ -81,7 +85,7 @@ def test_a_body_without_its_if_is_not_taken_for_the_solution_above_it(workspace:
 def test_numbers_that_are_not_on_the_list_are_refused(
     workspace: Path, order: tuple[str, ...]
 ) -> None:
-    run = typed("puzzle", "softmax", *order, folder=workspace)
+    run = typed("hint", "softmax", "--order", *order, folder=workspace)
     assert run.code == 2 and "use numbers from 1 to 6, each at most once" in run.err
 
 
@@ -96,10 +100,10 @@ def test_it_works_in_the_exercises_with_torch(tmp_path: Path, exercise: str, ste
     workspace = start(tmp_path / "work", exercise)
     name = {"2": "project_qkv"}.get(step, step)
     asked = rungs(name, exercise)
-    right = typed("puzzle", step, *numbers(asked, asked.true), folder=workspace)
+    right = typed("hint", step, "--order", *numbers(asked, asked.true), folder=workspace)
     assert right.code == 0, right
     wrong = asked.with_wrong(asked.wrong[0])
-    assert typed("puzzle", step, *numbers(asked, wrong), folder=workspace).code == 1
+    assert typed("hint", step, "--order", *numbers(asked, wrong), folder=workspace).code == 1
 
 
 def test_without_solutions_there_are_none_and_it_is_said(
@@ -131,7 +135,7 @@ def test_an_error_names_a_line_by_its_number_on_the_list(workspace: Path, step: 
     found = rungs(step)
     first, *_, last = numbers(found, found.true)
     given = [first] * (len(found.parts) > 1)  # a layer needs its weights
-    run = typed("puzzle", step, *given, last, folder=workspace)
+    run = typed("hint", step, "--order", *given, last, folder=workspace)
     text = found.true[-1].text.strip()
     assert run.code == 1 and f"Line {last}, `{text}`, raises `NameError" in run.words, run.out
 
@@ -142,5 +146,5 @@ def test_an_indented_line_out_of_its_place_is_quoted_and_no_line_of_a_file(
     found = rungs("SingleHeadAttention")
     lost = next(line for line in found.true if line.text.startswith("    "))
     (number,) = numbers(found, [lost])
-    run = typed("puzzle", "SingleHeadAttention", number, folder=workspace)
+    run = typed("hint", "SingleHeadAttention", "--order", number, folder=workspace)
     assert run.code == 1 and f"line {number}: `{lost.text.strip()}`" in run.words, run.out

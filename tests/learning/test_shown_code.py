@@ -69,7 +69,7 @@ def test_every_solution_is_python_as_it_is_shown(
 
 def test_a_solution_may_be_written_into_a_file(workspace: Path) -> None:
     name = "numpy_single_head.SingleHeadAttention"
-    run = typed("solution", name, "--yes", folder=workspace, COLUMNS="40")
+    run = typed("hint", name, "--solution", "--yes", folder=workspace, COLUMNS="40")
     (layer,) = ast.parse(run.out).body
     assert run.code == 0 and isinstance(layer, ast.ClassDef)
 
@@ -82,7 +82,7 @@ def test_every_line_to_sort_is_the_same_python_over_several_rows(width: int) -> 
             code = shown(width, PuzzleRow(line.text, "  3")).removeprefix("    3  ")
             assert same(code) == same(line.text), code
             seen += 1
-        rows, _, _ = shown(width, *puzzle_lines(each)).partition("  attn puzzle")
+        rows, _, _ = shown(width, *puzzle_lines(each)).partition("  attn hint")
         first = [row for row in rows.splitlines() if re.match(r"  +\d+  ", row)]
         assert len(first) == len(each.lines), rows
         for line in each.with_gap():

@@ -1,6 +1,6 @@
 """The demo as a user runs it, nbgrader's own commands after it, and what gets out to students.
 
-One course is made by `attn demo`; the slow tests carry it through `nbgrader autograde`,
+One course is made by `attn course demo`; the slow tests carry it through `nbgrader autograde`,
 `generate_feedback` and `export`. A second demo, slow too, runs where nothing protects: under a
 filter in which namespaces and Landlock are refused, as in a locked-down container.
 """
@@ -84,7 +84,7 @@ def ran(
 
 @dataclass(frozen=True)
 class Demo:
-    """The course that `attn demo` made, and what it printed."""
+    """The course that `attn course demo` made, and what it printed."""
 
     directory: Path
     run: subprocess.CompletedProcess[str]
@@ -102,13 +102,13 @@ class Demo:
 def demo(tmp_path_factory: pytest.TempPathFactory, environment: Mapping[str, str]) -> Demo:
     folder = tmp_path_factory.mktemp("demo")
     shutil.copytree(SAMPLE_CLASS, folder / "class" / NAME)
-    command = [ATTN, "demo", str(folder / "course"), "--class", str(folder / "class")]
+    command = [ATTN, "course", "demo", str(folder / "course"), "--class", str(folder / "class")]
     return Demo(folder / "course", ran(command, {**environment, "COLUMNS": WIDTH}))
 
 
 @pytest.fixture(scope="module")
 def fast(demo: Demo) -> dict[str, dict[str, float]]:
-    """The scores that `attn demo` wrote into the gradebook."""
+    """The scores that `attn course demo` wrote into the gradebook."""
     return scores(read_course(demo.directory), NAME)
 
 
@@ -159,7 +159,7 @@ def test_the_demo_prints_what_the_readme_shows(demo: Demo) -> None:
     assert differences(lines(shown), demo.run.stdout) == ""
     assert differences(lines(shown.replace("22/22", "21/22", 1)), demo.run.stdout) != ""
     recipe = (ROOT / "Makefile").read_text(encoding="utf-8").partition("\ndemo: ")[2]
-    assert recipe.splitlines()[1].strip() == "$(BIN)/attn demo"
+    assert recipe.splitlines()[1].strip() == "$(BIN)/attn course demo"
 
 
 def test_everybody_has_a_verdict_and_a_page(demo: Demo) -> None:
@@ -409,7 +409,7 @@ def unprotected(tmp_path_factory: pytest.TempPathFactory, environment: Mapping[s
     (folder / "class" / NAME).mkdir(parents=True)
     for name in (*HARMLESS, *HOSTILE):
         shutil.copy(SAMPLE_CLASS / f"{name}.py", folder / "class" / NAME)
-    words = ("demo", str(folder / "course"), "--class", str(folder / "class"))
+    words = ("course", "demo", str(folder / "course"), "--class", str(folder / "class"))
     return Demo(folder / "course", ran(on_a_lesser_machine(*words), environment))
 
 

@@ -252,7 +252,7 @@ def test_every_command_is_known_to_the_real_command_line(path: Path) -> None:
 def test_the_commands_of_learners_and_instructors_are_all_in_the_documents() -> None:
     text = "\n".join(path.read_text(encoding="utf-8") for path in DOCUMENTS)
     told = {command.split()[1] for command in commands_in(text) if command.startswith("attn ")}
-    assert subcommands() - {"demo"} <= told  # the demo goes by `make demo`
+    assert subcommands() <= told
 
 
 @every_document

@@ -90,7 +90,7 @@ def test_a_learner_sees_what_the_page_for_self_study_shows(
 ) -> None:
     assert wrong(SELF_STUDY, "attn start my-attention", tmp_path, environment) == ("", 0)
     work = tmp_path / "my-attention" / NAME
-    assert wrong(SELF_STUDY, "attn puzzle scale_scores", work, environment) == ("", 0)
+    assert wrong(SELF_STUDY, "attn hint scale_scores --order", work, environment) == ("", 0)
 
 
 @pytest.mark.slow

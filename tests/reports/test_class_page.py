@@ -162,7 +162,7 @@ def test_a_mistake_is_one_line_that_opens() -> None:
     assert line.startswith('<span class="count">2<span class="hidden"> students:</span></span>')
     assert "scores not scaled" in line and "in Scaling" in line
     assert "Your scores are not scaled." in line
-    assert "attn tell CLASS scale_scores/scores_not_scaled" in section
+    assert "attn report CLASS --tell scale_scores/scores_not_scaled" in section
 
 
 # --- where chains break

@@ -228,7 +228,7 @@ IN_NUMPY: dict[str, tuple[str, str, Change]] = {
     ),
     "a breakpoint": (
         SCORES,
-        r"Line \d+ calls `breakpoint\(\)`, which waits for your keys\..*`attn debug compute_att",
+        r"Line \d+ calls `breakpoint\(\)`, which waits for your keys\..*`attn check compute_att",
         (PRODUCT, f"    breakpoint()\n{PRODUCT}"),
     ),
     "a breakpoint of pdb": (
