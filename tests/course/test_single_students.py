@@ -185,19 +185,19 @@ def test_a_mark_that_is_held_back_goes_to_no_other_program_and_a_course_is_enoug
     exported_to_lti(course)
     for place in (course.directory, results, results / "verdicts", elsewhere):
         of = ("--format", "gradescope", "--student")
-        run = attn("result", place, *of, RIGHT)
+        run = attn("platform", "result", place, *of, RIGHT)
         assert run.code == 0 and json.loads(run.out)["score"] == 22, run.out
         for form in ("gradescope", "classroom", "junit", "summary"):
-            run = attn("result", place, "--format", form, "--student", WRONG)
+            run = attn("platform", "result", place, "--format", form, "--student", WRONG)
             said = " ".join(run.out.split())
             assert run.code == 2 and "is held back: we talk first" in said
             assert f"attn course hold {WRONG} {NAME} --release --course {course.directory}" in said
         scores.unlink()
-        run = attn("export", "lti", place, "--roster", roster, "--to", scores)
+        run = attn("platform", "export", "lti", place, "--roster", roster, "--to", scores)
         assert run.code == 1 and f"{WRONG}@lti" not in scores.read_text(), place
-    run = attn("result", results / "verdicts" / f"{WRONG}.json", "--format", "junit")
+    run = attn("platform", "result", results / "verdicts" / f"{WRONG}.json", "--format", "junit")
     assert run.code == 2 and "is held back" in run.out
-    run = attn("result", course.directory, "--format", "junit", "--exercise", "other")
+    run = attn("platform", "result", course.directory, "--format", "junit", "--exercise", "other")
     assert run.code == 2 and "'other' is not an exercise of the kit in this course" in run.out
 
 
@@ -281,3 +281,36 @@ def test_what_is_decided_before_the_first_run_holds_for_it(tmp_path: Path) -> No
     assert "Is the mask right?" not in page_of(course, RIGHT)
     run = of_course(course, "hold", "nobody", NAME, "--because", "")
     assert run.code != 0 and "nobody is not in the gradebook" in run.out
+
+
+def test_who_is_not_in_the_gradebook_any_more_has_no_mark_and_is_not_put_back_in_silence(
+    course: Course,
+) -> None:
+    assert of_course(course, "hold", LATE, NAME, "--because", "we talk first").code == 0
+    for student in (WRONG, LATE):
+        with gradebook(course) as book:
+            book.remove_student(student)
+    results = course.graded(NAME)
+    for verdict in (results, results / "verdicts" / f"{WRONG}.json"):
+        run = attn("platform", "result", verdict, "--format", "junit", "--student", WRONG)
+        assert run.code == 2 and "is not in the gradebook any more" in " ".join(run.out.split())
+    run, scores = exported_to_lti(course)
+    assert f"{WRONG}@lti" not in scores and f"{LATE}@lti" not in scores
+    assert f"{WRONG}: no mark." in run.out
+    for command in ("report", "grade"):
+        assert attn(command, course.directory).code == 0
+        with (results / "grades.csv").open(newline="") as file:
+            assert [row["student"] for row in csv.DictReader(file)] == [RIGHT]
+        told = {str(each["students"]): each for each in needs_you(course)}
+        gone = told[str([WRONG])]
+        assert gone["kind"] == "not_in_gradebook"
+        assert f"submitted/{WRONG}/{NAME}" in str(gone["cure"])
+        assert f"nbgrader db student add {WRONG}" in str(gone["cure"])
+        with gradebook(course) as book:
+            assert WRONG not in {each.id for each in book.students}
+    assert "we talk first" in class_page(course)
+    with gradebook(course) as book:
+        for student in (WRONG, LATE):
+            book.add_student(student)
+    graded(course)
+    assert row_of(course, WRONG)["points"] == "20" and row_of(course, LATE)["points"] == ""
