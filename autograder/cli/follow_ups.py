@@ -142,7 +142,7 @@ def _removed(exercise: Exercise, gradebook: ClassGradebook) -> Iterator[FollowUp
         why = "not in the gradebook any more, so the work is not graded and no export has a mark."
         cure = (
             f"If the student has left, take submitted/{whom}/{exercise.name} out, and the name out "
-            f"of groups.csv; if not, `nbgrader db student add {shlex.quote(whom)}`, then grade again."
+            f"of groups.csv; if not, `nbgrader db student add {shlex.quote(whom)}`, grade again."
         )
         yield FollowUp("not_in_gradebook", (student,), why, cure)
 
