@@ -266,6 +266,10 @@ def test_a_page_to_project_names_nobody(course: Course) -> None:
     assert [word for word in words if word in page] == []
     assert "<bdi>student 1</bdi>" in page and "student 3" in page and "22/25" in page
     assert "it names nobody" in page and "html" not in "".join(re.findall('href="([^"]*)"', page))
+    assert of_course(course, "hold", WRONG, NAME, "--because", "we talk first").code == 0
+    assert attn("report", course.directory, "--anonymous").code == 0
+    page = (course.graded(NAME) / "projected" / "index.html").read_text(encoding="utf-8")
+    assert "student 2" in page and "student 3" not in page and "20/25" not in page
 
 
 def test_what_is_decided_before_the_first_run_holds_for_it(tmp_path: Path) -> None:
