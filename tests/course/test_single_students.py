@@ -174,6 +174,29 @@ def test_a_mark_that_is_held_back_goes_nowhere_until_it_is_given_out(course: Cou
     assert of_course(course, "hold").out.strip() == ""
 
 
+def test_a_page_that_was_released_leaves_the_exchange_when_its_mark_is_held_back(
+    tmp_path: Path,
+) -> None:
+    course, exchange = term_course(tmp_path / "course"), tmp_path / "exchange"
+    (exchange / "attention" / "outbound" / NAME).mkdir(parents=True)
+    exchange.chmod(0o777)
+    with (course.directory / "nbgrader_config.py").open("a") as config:
+        config.write(
+            f'\nc.Exchange.root = "{exchange}"\nc.CourseDirectory.course_id = "attention"\n'
+        )
+    for command in ("generate_feedback", "release_feedback"):
+        assert nbgrader(command, NAME, folder=course.directory).code == 0
+    before = {*exchange.rglob("*.html")}
+    run = of_course(course, "hold", WRONG, NAME, "--because", "we talk first")
+    gone = before - {*exchange.rglob("*.html")}
+    assert run.code == 0 and gone and len(gone) < len(before), run.out
+    assert all(f"{page}: taken out of the exchange" in run.out for page in gone)
+    run = of_course(course, "hold", WRONG, NAME, "--release")
+    assert run.code == 0 and f"nbgrader release_feedback {NAME}" in run.out
+    assert nbgrader("release_feedback", NAME, folder=course.directory).code == 0
+    assert {*exchange.rglob("*.html")} == before
+
+
 def test_a_mark_that_is_held_back_goes_to_no_other_program_and_a_course_is_enough_to_name(
     course: Course,
 ) -> None:
