@@ -465,6 +465,8 @@ def say(words: str) -> None:
 # Each lists what there is when it names no student.
 
 _NO_REASON = "no reason given"
+_TAKEN_OUT = "taken out of the exchange; what was fetched before stays with the student."
+_LEFT = "students can still fetch this page, and it cannot be removed: remove it yourself."
 _LONGEST = 2_000  # characters of what is noted
 
 
@@ -514,7 +516,7 @@ def hold(course: Path, student: str, exercise: str, because: str | None, release
 
     It is in no export then, and its page is not handed out. What a student has fetched stays there.
     """
-    from autograder.course.course_records import deliver_pages
+    from autograder.course.course_records import PageDelivery, deliver_pages
 
     if bool(student) != ((because is not None) != release):
         raise click.UsageError("name a student, and add either --because or --release")
@@ -523,12 +525,18 @@ def hold(course: Path, student: str, exercise: str, because: str | None, release
         if student:
             _decide(found, exercise, student, lambda known: known.holding(student, why))
             if why:  # whether or not the results can be written again
-                deliver_pages(found, _one(found, exercise), [student])
+                name = _one(found, exercise)
+                released = PageDelivery.into(found, name).released(student)
+                deliver_pages(found, name, [student])
+                for page in released:
+                    say(f"{page}: {_LEFT if page.exists() else _TAKEN_OUT}")
         for name, known in _decisions(found, exercise):
             for each, reason in known.held.items():
                 say(f"{name}: {each}: {reason}")
     if student:
         _write_results(course, exercise)
+    if release:
+        tell_pages(course, found.graded(_one(found, exercise)))
 
 
 @click.command(

@@ -76,7 +76,8 @@ def find_follow_ups(
 ) -> tuple[FollowUp, ...]:
     """Return what waits for the instructor, the most urgent first."""
     students = {verdict.student for verdict in verdicts}
-    everybody = {*students, *gradebook.entries, *gradebook.enrolled, *gradebook.records}
+    everybody = {*students, *gradebook.entries, *gradebook.enrolled, *gradebook.removed}
+    everybody |= {*gradebook.records}
     names = shown_names(everybody, gradebook.records)
     # One at a time: of a large class, nobody holds what was handed in.
     hand_ins = tuple(map(_HandIn.of, submissions))
@@ -100,6 +101,7 @@ def _found(
 ) -> tuple[FollowUp, ...]:
     return (
         *_not_judged(exercise, verdicts),
+        *_removed(exercise, gradebook),
         *_questions(exercise, gradebook),
         *_groups(groups),
         *_in_part(verdicts),
@@ -131,6 +133,18 @@ def _not_judged(exercise: Exercise, verdicts: Sequence[Verdict]) -> Iterator[Fol
         if not (verdict.graded or verdict.infrastructure):
             why = why_not_graded(verdict)
             yield FollowUp("not_accepted", (verdict.student,), why, "", not_graded=True)
+
+
+def _removed(exercise: Exercise, gradebook: ClassGradebook) -> Iterator[FollowUp]:
+    """Who was removed from the gradebook, and what was handed in is still there."""
+    for student in gradebook.removed:
+        whom = clean_line(student, LONGEST_NAME)
+        why = "not in the gradebook any more, so the work is not graded and no export has a mark."
+        cure = (
+            f"If the student has left, take submitted/{whom}/{exercise.name} out, and the name out "
+            f"of groups.csv; if not, `nbgrader db student add {shlex.quote(whom)}`, grade again."
+        )
+        yield FollowUp("not_in_gradebook", (student,), why, cure)
 
 
 def _in_part(verdicts: Sequence[Verdict]) -> Iterator[FollowUp]:

@@ -591,7 +591,7 @@ def result(
             cure=f"name one with --student: {names}{' and others' if found[10:] else ''}",
         )
     if of:
-        _refuse_held(*of, chosen[0].student)
+        _refuse_without_mark(*of, chosen[0].student)
     text = makers[form](chosen[0])
     if target:
         write_whole(target, text)
@@ -599,8 +599,9 @@ def result(
         click.echo(text.removesuffix("\n"))
 
 
-def _refuse_held(course: Course, exercise: str, student: str) -> None:
-    from autograder.course.students import Decisions
+def _refuse_without_mark(course: Course, exercise: str, student: str) -> None:
+    from autograder.course.students import CourseHandIns, Decisions
+    from autograder.reports.gradebook_entry import REMOVED
 
     if why := Decisions.read(course, exercise).held.get(student):
         whom = terminal_line(student, 60)
@@ -609,6 +610,12 @@ def _refuse_held(course: Course, exercise: str, student: str) -> None:
             f"the mark of {whom} is held back: {terminal_line(why, 300)}",
             place=str(course.graded(exercise)),
             cure=f"give it out first: `{release} --course {shlex.quote(str(course.directory))}`",
+        )
+    if student in CourseHandIns.of(course, exercise).removed:
+        raise KitError(
+            f"there is no mark of {terminal_line(student, 60)}: {REMOVED}",
+            place=str(course.graded(exercise)),
+            cure="add the student to the gradebook again, then run `attn grade`",
         )
 
 

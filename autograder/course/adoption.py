@@ -120,7 +120,7 @@ def plan_adoption(
     changes.append(f"{FACTS} and {STATE}/: new, what the kit has to know")
     facts = course_facts(recorded(solutions, directory), names, adopted=True)
     files |= notes | configuration_copy(BESIDE) | {Path(FACTS): facts.encode()}
-    stays = tuple(_stays(course, assigned, students))
+    stays = tuple(_stays(course, assigned, len(students)))
     return Adoption(course, files, tuple(changes), stays, tuple(_told(course, settings)))
 
 

@@ -26,15 +26,17 @@ from autograder import __version__
 from autograder.course.adjustment import LARGEST_FILE, MADE, OWN, STATE
 from autograder.course.creation import NOT_COPIED, Course
 from autograder.course.gradebook_entries import not_marks
+from autograder.course.intake import SECRET
 from autograder.course.settings import gradebook_address, read_settings, whole_gradebook, within
 from autograder.errors import KitError
 from autograder.grading.class_task import CONFIG, FACTS
 from autograder.reports.feedback import page_name
 from autograder.reports.gradebook_entry import HELD
 from autograder.reports.grades_csv import LONGEST_REASON, cell
-from autograder.reports.roll import shown_names
+from autograder.reports.roll import StudentRecord, called, shown_names
 from autograder.submission.cells import notebook_cells, source
 from autograder.submission.file_text import Unreadable
+from autograder.values.exercise import EARLIER_EXAMPLES, EXAMPLES
 from autograder.values.files import file_stem, following, found_in, opened, read_small, write_whole
 from autograder.values.sanitize import clean, clean_line
 from autograder.values.symbols import number
@@ -161,6 +163,8 @@ def _facts(course: Course, target: Path) -> str:
 
 _MOST_FILES, _LARGEST, _LONGEST_TEXT = 1_000, 1 << 26, 1 << 20  # of a hand-in; bytes; characters
 _LONGEST_NAME = 200
+_GIVEN = (EXAMPLES, EARLIER_EXAMPLES)  # what the kit gave is nobody's work
+_TO_HAND_IN = re.compile(r' ?<a class="file" href="[^"]*">.*?</a>', re.DOTALL)
 _LARGEST_PARSED, _MOST_LEFT = 1 << 23, 200  # bytes; lines about what is not in the archive
 # Shown or downloaded by a browser, and never run; anything else is kept as NAME.txt.
 _SHOWN = (".ipynb", ".py", ".txt", ".csv", ".json", ".md", ".png", ".jpg", ".jpeg", ".pdf")
@@ -265,13 +269,15 @@ class _Term:
                 }
                 for each in gradebook.assignments
             }
-            people = {each.id: _full_name(each) for each in gradebook.students}
+            self.people = {each.id: _full_name(each) for each in gradebook.students}
         self.handed_in = self._handed_in()
         self.assignments = sorted({*self.marks, *self.handed_in})
-        students = {student for found in self.handed_in.values() for student in found} | {*people}
+        students = {student for found in self.handed_in.values() for student in found} | {
+            *self.people
+        }
         shown = shown_names(students)
         self.names = {
-            student: f"{shown[student]} {people.get(student, '')}".strip()
+            student: called(shown[student], StudentRecord(self.people.get(student, "")))
             for student in sorted(students)
         }
 
@@ -301,6 +307,9 @@ class _Term:
         ours = name in self.course.exercises and results.is_dir()
         if ours:
             shutil.copytree(results, place / "pages", symlinks=True, ignore=self._held_pages(name))
+            for page in (place / "pages").glob("index*.html"):
+                # They lead to the course; the index of the archive leads to what it has of it.
+                write_whole(page, _TO_HAND_IN.sub("", page.read_text(encoding="utf-8")))
         links = {}
         for student in {*self.handed_in.get(name, ()), *self.marks.get(name, ())}:
             page = place / "pages" / f"{file_stem(student)}.html"
@@ -342,7 +351,8 @@ class _Term:
     def _hand_in(self, name: str, student: str, target: Path) -> str:
         """Keep what was handed in, and one page that shows its text; return the link to it."""
         folder = self.course.submitted(name, student)
-        files = list(_files(folder))
+        given = _GIVEN if name in self.course.exercises else ()
+        files = [file for file in _files(folder) if file.name not in (SECRET, *given)]
         if not files:
             return ""
         target.mkdir(parents=True)
@@ -383,7 +393,7 @@ class _Term:
         for name, student, mark in self._every():
             points, off = ("" if each is None else each for each in (mark.points, mark.penalty))
             more = points, mark.most, off, mark.handed_in, cell(mark.why, LONGEST_REASON)
-            yield cell(student), cell(self.names[student]), cell(name), *more
+            yield cell(student), cell(self.people.get(student, "")), cell(name), *more
 
     def _cell_rows(self) -> Iterator[Sequence[object]]:
         yield (
@@ -479,8 +489,7 @@ def _mark(row: Any, why: str) -> _Mark:
 
 def _full_name(student: Any) -> str:
     parts = (student.first_name, student.last_name)
-    name = _line(" ".join(part for part in parts if part))
-    return f"({name})" if name else ""
+    return _line(" ".join(part for part in parts if part))
 
 
 def _files(folder: Path) -> Iterator[Path]:

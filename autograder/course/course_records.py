@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from nbgrader.utils import notebook_hash
+
+from autograder.course.course_update import handed_out
 from autograder.course.creation import Course, notebook_name
 from autograder.course.gradebook import write_gradebook
 from autograder.course.gradebook_entries import read_gradebook
@@ -46,8 +49,9 @@ _READABLE = 0o644  # as nbgrader's own: the exchange is another user's
 class PageDelivery:
     """Puts a student's page where nbgrader looks for it, in whichever process has just made it.
 
-    The page of a mark that is `held` back goes nowhere, and one that was there is removed. Who is
-    `grouped` may be graded by another's hand-in, and gets the page by the secret of the own one.
+    The page of a mark that is `held` back goes nowhere, and one that was there is removed, also
+    from the folder of the `exchange` where it can be fetched. Who is `grouped` may be graded by
+    another's hand-in, and gets the page by the secret of the own one.
     """
 
     course: Course
@@ -55,6 +59,7 @@ class PageDelivery:
     secret: bytes
     held: frozenset[str] = frozenset()
     grouped: frozenset[str] = frozenset()
+    exchange: Path | None = None
 
     @classmethod
     def into(cls, course: Course, exercise: str) -> PageDelivery:
@@ -63,7 +68,9 @@ class PageDelivery:
         grouped = frozenset(
             each for group in read_groups(course.directory).values() for each in group
         )
-        return cls(course, exercise, input_secret(course.secret_folder), held, grouped)
+        outbound = handed_out(course, read_settings(course)) if held else None
+        exchange = outbound.with_name("feedback") if outbound else None
+        return cls(course, exercise, input_secret(course.secret_folder), held, grouped, exchange)
 
     def __call__(self, student: str, page: bytes) -> bool:
         """Deliver it; return whether it is there. Raises `KitError` as `deliver_pages`."""
@@ -87,11 +94,28 @@ class PageDelivery:
         self._put(student, page)
         return True
 
+    def released(self, student: str) -> tuple[Path, ...]:
+        """Return the pages in the exchange that can be fetched with the last secrets."""
+        folder, hand_in = (
+            place(self.exercise, student) for place in (self.course.feedback, self.course.submitted)
+        )
+        secrets = {_content(folder / SECRET, _MOST_BYTES), self.beside(student)[SECRET]}
+        hashes = {
+            notebook_hash(secret=secret.decode("utf-8", "replace"), notebook_id=name[:-5])
+            for secret in secrets
+            for name in {*_names(hand_in, self.exercise), *_pages(folder)}
+            if secret
+        }
+        found = [self.exchange / f"{each}.html" for each in hashes] if self.exchange else []
+        return tuple(filter(os.path.isfile, sorted(found)))
+
     def _take_back(self, student: str) -> None:
         folder = self.course.feedback(self.exercise, student)
-        with suppress(FileNotFoundError):
-            for page in [name for name in os.listdir(folder) if name.endswith(".html")]:
-                (folder / page).unlink()
+        for page in self.released(student):
+            with suppress(OSError):  # `attn course hold` tells of what is left
+                page.unlink()
+        for name in _pages(folder):
+            (folder / name).unlink()
 
     def _put(self, student: str, page: bytes) -> None:
         folder = self.course.feedback(self.exercise, student)
@@ -168,6 +192,11 @@ def _content(file: Path, most: int) -> bytes | None:
     with suppress(FileNotFoundError):
         return read_small(file, most)
     return None
+
+
+def _pages(folder: Path) -> list[str]:
+    there = os.listdir(folder) if folder.is_dir() else []
+    return [name for name in there if name.endswith(".html")]
 
 
 def _names(handed_in: Path, exercise: str) -> list[str]:

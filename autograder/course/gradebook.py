@@ -83,7 +83,8 @@ def _change_entered(
             look = score is None
         else:
             # It stays. Somebody has to look again if it is about other work, and not each time.
-            other = by_student[row.student_id].changed or row.auto_score != score
+            graded = by_student[row.student_id]
+            other = graded.changed or row.name in graded.other_points or row.auto_score != score
             look = row.needs_manual_grade or other
         if (row.auto_score, row.needs_manual_grade) != (score, look):
             grades.append({"row": row.id, "auto_score": score, "needs_manual_grade": look})

@@ -59,7 +59,8 @@ def not_marks(course: Course, gradebook: Any) -> Mapping[tuple[str, str], str]:
     for exercise in {each.name for each in gradebook.assignments} & {*course.exercises}:
         notebook = gradebook.find_notebook(exercise, exercise)
         known = _class_gradebook(course, exercise, gradebook, notebook)
-        for student in {*known.entries, *CourseHandIns.of(course, exercise).folders}:
+        handed_in = CourseHandIns.of(course, exercise).folders
+        for student in {*known.entries, *handed_in, *known.removed}:
             if why := known.no_mark(student):
                 found[exercise, student] = why
     return found
@@ -98,7 +99,7 @@ def _class_gradebook(
     there = CourseHandIns.of(course, exercise)
     gone = {each for each in entries if entries[each].was_graded and not there.has(each)}
     records = _records(names, submissions, due, decided, gone)
-    return ClassGradebook(entries, tuple(sorted(names)), records)
+    return ClassGradebook(entries, tuple(sorted(names)), records, there.removed)
 
 
 def _records(
@@ -111,7 +112,7 @@ def _records(
     """Return what is known of students; those without a hand-in have only a name."""
     times = {each.student_id: (each.timestamp, each.extension) for each in submissions}
     found = {}
-    for student in {*names, *times}:
+    for student in {*names, *times, *known.held}:  # a hold holds whatever else is true
         at, extension = times.get(student, (None, None))
         own_due = due + extension if due and extension else due
         found[student] = StudentRecord(

@@ -74,8 +74,8 @@ class GradedNotebook:
     """One student's graded notebook in `folder`, and its entries for the gradebook.
 
     scores, comments: by the name of the cell. handed_in_at: a UTC datetime, or None if unknown.
-    changed: whether the work is other than that in `autograded/`, which is only looked at where
-    points were given by hand.
+    changed: whether the work is other than that in `autograded/`, and other_points: the cells that
+    had other points there. Both are only looked at where points were given by hand.
     """
 
     student: str
@@ -84,6 +84,7 @@ class GradedNotebook:
     handed_in_at: Any
     folder: Path
     changed: bool = False
+    other_points: frozenset[str] = frozenset()
 
 
 def graded_notebooks(
@@ -200,27 +201,36 @@ def _graded(
     except OSError as error:
         raise _not_written(target, error) from error
     at = handed_in_at(judged.submission)
-    changed = judged.by_hand and (
-        not judged.shown or _is_other_work(filled.cells, target / notebook_name(exercise.name))
-    )
-    return GradedNotebook(judged.submission.student, scores, comments, at, folder, changed)
+    graded = GradedNotebook(judged.submission.student, scores, comments, at, folder)
+    if not judged.by_hand:
+        return graded
+    changed, others = _differences(filled.cells, target / notebook_name(exercise.name))
+    return replace(graded, changed=changed or not judged.shown, other_points=others)
 
 
-def _is_other_work(now: list[NotebookNode], graded: Path) -> bool:
-    """Whether the notebook that was `graded` before has other answers, or other cells of their own.
+def _differences(now: list[NotebookNode], graded: Path) -> tuple[bool, frozenset[str]]:
+    """Return whether the notebook that was `graded` before has other answers, or other cells of
+    their own, and the cells that had other points in it.
 
     A cell of the release is nobody's work: when the release has changed, the older one's cells are
     taken for the student's own, and stand beside it.
     """
     try:
         before = nbformat.read(graded, as_version=4).cells
-        return (
+        other_work = (
             _texts(filter(is_solution, now)) != _texts(filter(is_solution, before))
             or not _own_texts(now) <= {*_texts(before)}
             or not _own_texts(before) <= {*_texts(now)}
         )
+        then, most = _points(before), _points(now)
+        return other_work, frozenset(each for each in then if then[each] != most.get(each))
     except Exception:  # a damaged file fails in any way; then somebody has to look again
-        return True
+        return True, frozenset()
+
+
+def _points(cells: Iterable[NotebookNode]) -> dict[str, float]:
+    facts = [cell.metadata.get("nbgrader", {}) for cell in cells]
+    return {each["grade_id"]: float(each["points"]) for each in facts if "points" in each}
 
 
 def _own_texts(cells: Iterable[NotebookNode]) -> set[str]:

@@ -190,17 +190,17 @@ def whole_gradebook(course: Course, settings: Config, exercise: str) -> Iterator
         yield gradebook
 
 
-def in_gradebook(course: Course, settings: Config) -> tuple[dict[str, int], int]:
-    """Return the assignments in the gradebook, each with its hand-ins, and how many students.
+def in_gradebook(course: Course, settings: Config) -> tuple[dict[str, int], frozenset[str]]:
+    """Return the assignments in the gradebook, each with its hand-ins, and the students.
 
     Nothing is written, and without a gradebook none is made. Raise `KitError` when it cannot be
     used.
     """
     db_url = within(course, course_directory(course, settings).db_url)
     if not _exists(db_url):
-        return {}, 0
+        return {}, frozenset()
     with _database(db_url):
-        engine = create_engine(db_url)
+        engine = create_engine(_patient(db_url))
         handed_in = (
             select(api.Assignment.name, count(api.SubmittedAssignment.id))
             .outerjoin(api.SubmittedAssignment)
@@ -209,7 +209,7 @@ def in_gradebook(course: Course, settings: Config) -> tuple[dict[str, int], int]
         try:
             with engine.connect() as database:
                 found = {str(name): int(number) for name, number in database.execute(handed_in)}
-                return found, int(database.scalar(select(count(api.Student.id))) or 0)
+                return found, frozenset(map(str, database.scalars(select(api.Student.id))))
         finally:
             engine.dispose()
 

@@ -19,7 +19,7 @@ from sqlalchemy import select
 from autograder.course.creation import Course
 from autograder.course.intake import timestamp
 from autograder.course.nbgrader_functions import parse_utc
-from autograder.course.settings import open_gradebook, read_settings
+from autograder.course.settings import in_gradebook, open_gradebook, read_settings
 from autograder.errors import KitError
 from autograder.grading.class_task import (
     GroupHandIn,
@@ -38,10 +38,15 @@ from autograder.values.sanitize import clean, terminal_line
 
 @dataclass(frozen=True)
 class CourseHandIns:
-    """The hand-in of every student of a course for one exercise, and the groups that share one."""
+    """The hand-in of every student of a course for one exercise, and the groups that share one.
+
+    Who was `removed` from the gradebook after being graded is not among them, until somebody adds
+    the student again.
+    """
 
     every: tuple[HandIn, ...]
     groups: tuple[GroupHandIn, ...]
+    removed: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, course: Course, exercise: str) -> CourseHandIns:
@@ -53,7 +58,10 @@ class CourseHandIns:
             return found
 
         own = course_roster(own_folders(course, exercise).items())
-        return cls(*shared_hand_ins(own, groups, moment))
+        every, shared = shared_hand_ins(own, groups, moment)
+        removed = _removed(course, [each.student for each in every])
+        kept = tuple(each for each in every if each.student not in removed)
+        return cls(kept, shared, removed)
 
     @cached_property
     def folders(self) -> Mapping[str, Path]:
@@ -66,6 +74,15 @@ class CourseHandIns:
         if folder is None:
             return False
         return looks_handed_in(folder) or not os.access(folder, os.R_OK | os.X_OK)
+
+
+def _removed(course: Course, students: Sequence[str]) -> tuple[str, ...]:
+    """Return who was graded, and is not in the gradebook now; an empty gradebook is a new one."""
+    graded = {each: course.autograded("", each) for each in students}
+    # A killed run may leave an empty folder of somebody new.
+    before = [each for each, there in graded.items() if there.is_dir() and any(there.iterdir())]
+    listed = in_gradebook(course, read_settings(course))[1] if before else frozenset()
+    return tuple(each for each in before if each not in listed) if listed else ()
 
 
 def own_folders(course: Course, exercise: str) -> Mapping[str, Path]:

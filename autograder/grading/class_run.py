@@ -146,27 +146,29 @@ def grade_task(
         submissions = read_class(pool, exercise, task.hand_ins, file=file)
         rules = task.rules_for(options)
         incoming = IncomingVerdicts(submissions, rules, file)
-        _take_kept(journal, task, digest, submissions, options, incoming)
-        left = incoming.missing
-        if len(left) < len(submissions):
-            count = f"{len(submissions) - len(left)} of {len(submissions)} submissions"
-            console.print(Text(f"{count} were judged before and have not changed since"))
-        run = GradingRun(
-            journal.path,
-            input_secret(task.secret),
-            options.allow_process,
-            task.graded,
-            rules.layer_earns_steps,
-        )
-        bar = ClassProgress(console, exercise.name, len(submissions), incoming.outlines)
-        with _usable(journal), journal.held_open(), bar:
-            judge_class(
-                exercise,
-                LazySequence.picked(submissions, left),
-                lambda verdict: bar.add(incoming.add(verdict)),
-                run=run,
-                pool=judges or pool,
+        again = _keys(task, digest, submissions, options) if options.again else ()
+        with _usable(journal), journal.judged_anew(key for _, key in again):
+            _take_kept(journal, task, digest, submissions, options, incoming)
+            left = incoming.missing
+            if len(left) < len(submissions):
+                count = f"{len(submissions) - len(left)} of {len(submissions)} submissions"
+                console.print(Text(f"{count} were judged before and have not changed since"))
+            run = GradingRun(
+                journal.path,
+                input_secret(task.secret),
+                options.allow_process,
+                task.graded,
+                rules.layer_earns_steps,
             )
+            bar = ClassProgress(console, exercise.name, len(submissions), incoming.outlines)
+            with journal.held_open(), bar:
+                judge_class(
+                    exercise,
+                    LazySequence.picked(submissions, left),
+                    lambda verdict: bar.add(incoming.add(verdict)),
+                    run=run,
+                    pool=judges or pool,
+                )
         yield incoming.whole_class()
 
 
@@ -188,7 +190,9 @@ def kept_task(
         submissions = read_class(pool, task.exercise, task.hand_ins, file=file)
         digest = exercise_hash(task.exercise.folder)
         incoming = IncomingVerdicts(submissions, task.rules_for(options), file)
-        _take_kept(journal, task, digest, submissions, replace(options, again=False), incoming)
+        with _usable(journal):
+            journal.put_back()  # a killed run may have put verdicts aside
+        _take_kept(journal, task, digest, submissions, options, incoming)
         known = len(submissions) - len(incoming.missing)
         left = [not_yet_judged(task.exercise, submissions[place]) for place in incoming.missing]
         if not known and any(each.infrastructure for each in left):
@@ -254,13 +258,11 @@ def _take_kept(
     options: GradingOptions,
     incoming: IncomingVerdicts,
 ) -> None:
-    """Take the verdicts that the journal holds; none when all is judged again.
+    """Take the verdicts that the journal holds.
 
     `digest` is the hash of the exercise.
     """
     with _usable(journal):
-        if options.again:
-            journal.forget(key for _, key in _keys(task, digest, submissions, options))
         for verdict in _kept(journal, task, digest, submissions, options):
             incoming.add(verdict)
 

@@ -168,6 +168,8 @@ JOURNAL = "journal.sqlite"
 VERSION = 1
 MOST_BYTES = 16_000_000  # of one verdict; our longest takes a hundredth of that
 Find = Callable[[str, str, Exercise], Verdict | None]
+_ASIDE = "before "  # no key begins like this
+_IS_ASIDE = "key >= 'before ' and key < 'before!'"
 _BESIDE = ("", "-wal", "-shm")
 _TABLE = """
 create table if not exists verdicts (
@@ -293,10 +295,28 @@ class Journal:
                     raise
                 time.sleep(PAUSE)
 
-    def forget(self, keys: Iterable[str]) -> None:
-        """Drop what is kept under `keys`; raise `JournalFault` when that is not possible."""
+    @contextmanager
+    def judged_anew(self, keys: Iterable[str]) -> Iterator[None]:
+        """Have nothing under `keys` for a while, so that it is judged again.
+
+        What was there stands again afterwards where no new verdict is. Raises `JournalFault`.
+        """
+        self.put_back()
+        rows = [(f"{_ASIDE}{key}", key) for key in keys]
         with faults_of(self.path), self._open() as connection:
-            connection.executemany("delete from verdicts where key = ?", [(key,) for key in keys])
+            connection.executemany("update verdicts set key = ? where key = ?", rows)
+        try:
+            yield
+        finally:
+            self.put_back()
+
+    def put_back(self) -> None:
+        """End what `judged_anew` began, also in a run that was killed; raise `JournalFault`."""
+        after = f"substr(key, {len(_ASIDE) + 1})"
+        with faults_of(self.path), self._open() as connection:
+            if connection.execute(f"select 1 from verdicts where {_IS_ASIDE} limit 1").fetchone():
+                connection.execute(f"update or ignore verdicts set key = {after} where {_IS_ASIDE}")
+                connection.execute(f"delete from verdicts where {_IS_ASIDE}")
 
     def _check(self) -> None:
         with self._open() as connection:

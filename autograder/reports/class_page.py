@@ -276,9 +276,10 @@ def write_projected_page(
     """Write a page on the same class that names nobody, to be shown to the class; return its path.
 
     Its students are numbered in an order that is drawn anew each time. Who has no verdict on the
-    work is not in it, since what is said of a file may name its owner.
+    work is not in it, since what is said of a file may name its owner, nor whose mark is held back.
     """
-    graded = [verdict for verdict in verdicts if verdict.graded]
+    held = {student for student, record in context.records.items() if record.held}
+    graded = [each for each in verdicts if each.graded and each.student not in held]
     SystemRandom().shuffle(graded)
     digits = len(str(len(graded)))
     numbers = {

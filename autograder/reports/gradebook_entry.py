@@ -24,6 +24,7 @@ from autograder.values.verdict import NOT_JUDGED, StepVerdict, Verdict
 
 LONGEST_NAME = 60
 HELD, NOT_GRADED = "held back", "the work is not graded yet"
+REMOVED = "the student is not in the gradebook any more"
 _NOT_ASKED = "is not in the release that was handed in, and has no points"
 _NOT_READ = "what was handed in last could not be read"
 
@@ -151,11 +152,12 @@ NO_ENTRIES: GradebookEntries = MappingProxyType({})
 @dataclass(frozen=True)
 class ClassGradebook:
     """What is known of a class: the gradebook's entries, the ids of all who are `enrolled`, and the
-    `records` of students."""
+    `records` of students. Who was `removed` from the gradebook has a hand-in still."""
 
     entries: GradebookEntries = field(default_factory=lambda: NO_ENTRIES)
     enrolled: tuple[str, ...] = ()
     records: StudentRecords = field(default_factory=lambda: NO_RECORDS)
+    removed: tuple[str, ...] = ()
 
     def no_mark(self, student: str) -> str:
         """Return why what the gradebook has of a student is no mark; "" where it is one.
@@ -166,6 +168,8 @@ class ClassGradebook:
         record, entry = self.records.get(student, NO_RECORD), self.entries.get(student)
         if record.held:
             return f"{HELD}: {clean_line(record.held, LONGEST_REASON)}"
+        if student in self.removed:
+            return REMOVED
         if entry is None or not entry.has_marks:
             return NOT_GRADED
         if record.gone:

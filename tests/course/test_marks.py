@@ -328,15 +328,19 @@ def changed(course: Course, tmp_path: Path) -> Course:
 
 
 @pytest.mark.slow
-def test_a_change_of_points_sends_no_mark_by_hand_back(course: Course, book: Gradebook) -> None:
+def test_a_change_of_points_sends_back_the_marks_by_hand_of_that_step_only(
+    course: Course, book: Gradebook
+) -> None:
     """The list of steps with its points is another cell then, and the student's is the old one."""
     by_hand(book, "check_softmax", LATE, manual_score=1.5)
+    by_hand(book, "check_scale_scores", WRONG, manual_score=1)
     with (course.directory / "attn.toml").open("a") as facts:
-        facts.write(f"\n[points.{NAME}]\ncreate_causal_mask = 3\n")
+        facts.write(f"\n[points.{NAME}]\ncreate_causal_mask = 3\nscale_scores = 4\n")
     assert attn("course", "update", course.directory, "--yes").code == 0
     release(course, NAME)
     said = in_words(graded(course))
-    assert "`softmax`: 1.5 of 2 points by hand" in said and "looked at again" not in said, said
+    assert "`scale_scores`: 1 of 4 points by hand, in place of 0; to be looked at again" in said
+    assert "`softmax`: 1.5 of 2 points by hand" in said and said.count("looked at again") == 1, said
     made = nbformat.read(course.autograded(NAME, LATE) / f"{NAME}.ipynb", as_version=4).cells
     lists = [cell.id for cell in made if "create_causal_mask` (" in cell.source]
     assert len(lists) == 2, "the older list of the steps is there, too"

@@ -151,8 +151,18 @@ def table(path: Path) -> list[dict[str, str]]:
 
 
 def test_an_archive_has_every_mark_page_and_hand_in_behind_one_index(course: Course) -> None:
+    with Gradebook(f"sqlite:///{course.directory / 'gradebook.db'}") as book:
+        book.update_or_create_student(WRONG, first_name="Ben", last_name="Okoro")
+    for name in ("submission_secret.txt", "examples.xz"):
+        (course.submitted(FIFTH, WRONG) / name).write_text("no work")
     kept = archived(course)
     rows = table(kept / "marks.csv")
+    assert {row["student"]: row["name"] for row in rows} == {
+        RIGHT: "",
+        WRONG: "Ben Okoro",
+        GIVEN: "",
+    }
+    assert f"{WRONG} (Ben Okoro)" in (kept / "index.html").read_text()
     assert {row["student"]: float(row["points"]) for row in rows} == marks(course)
     page = (kept / "index.html").read_text()
     links = Links(page).found
@@ -160,6 +170,11 @@ def test_an_archive_has_every_mark_page_and_hand_in_behind_one_index(course: Cou
     assert len([link for link in links if re.search(r"/pages/\w+\.html$", link)]) == 4
     for link in links:
         assert (kept / unquote(link)).is_file(), link
+    whole = kept / FIFTH / "pages" / "index.html"
+    assert 'class="file"' in (course.graded(FIFTH) / "feedback" / "index.html").read_text()
+    for link in Links(whole.read_text()).found:
+        assert link[0] == "#" or (whole.parent / unquote(link)).is_file(), link
+    assert not [*kept.rglob("*secret*"), *kept.rglob("*examples*")]
     work = next((kept / FIFTH / "hand-ins" / WRONG).glob("*.ipynb"))
     handed_in = course.submitted(FIFTH, WRONG) / f"{FIFTH}.ipynb"
     assert work.read_bytes() == handed_in.read_bytes()

@@ -174,6 +174,29 @@ def test_a_mark_that_is_held_back_goes_nowhere_until_it_is_given_out(course: Cou
     assert of_course(course, "hold").out.strip() == ""
 
 
+def test_a_page_that_was_released_leaves_the_exchange_when_its_mark_is_held_back(
+    tmp_path: Path,
+) -> None:
+    course, exchange = term_course(tmp_path / "course"), tmp_path / "exchange"
+    (exchange / "attention" / "outbound" / NAME).mkdir(parents=True)
+    exchange.chmod(0o777)
+    with (course.directory / "nbgrader_config.py").open("a") as config:
+        config.write(
+            f'\nc.Exchange.root = "{exchange}"\nc.CourseDirectory.course_id = "attention"\n'
+        )
+    for command in ("generate_feedback", "release_feedback"):
+        assert nbgrader(command, NAME, folder=course.directory).code == 0
+    before = {*exchange.rglob("*.html")}
+    run = of_course(course, "hold", WRONG, NAME, "--because", "we talk first")
+    gone = before - {*exchange.rglob("*.html")}
+    assert run.code == 0 and gone and len(gone) < len(before), run.out
+    assert all(f"{page}: taken out of the exchange" in run.out for page in gone)
+    run = of_course(course, "hold", WRONG, NAME, "--release")
+    assert run.code == 0 and f"nbgrader release_feedback {NAME}" in run.out
+    assert nbgrader("release_feedback", NAME, folder=course.directory).code == 0
+    assert {*exchange.rglob("*.html")} == before
+
+
 def test_a_mark_that_is_held_back_goes_to_no_other_program_and_a_course_is_enough_to_name(
     course: Course,
 ) -> None:
@@ -266,6 +289,10 @@ def test_a_page_to_project_names_nobody(course: Course) -> None:
     assert [word for word in words if word in page] == []
     assert "<bdi>student 1</bdi>" in page and "student 3" in page and "22/25" in page
     assert "it names nobody" in page and "html" not in "".join(re.findall('href="([^"]*)"', page))
+    assert of_course(course, "hold", WRONG, NAME, "--because", "we talk first").code == 0
+    assert attn("report", course.directory, "--anonymous").code == 0
+    page = (course.graded(NAME) / "projected" / "index.html").read_text(encoding="utf-8")
+    assert "student 2" in page and "student 3" not in page and "20/25" not in page
 
 
 def test_what_is_decided_before_the_first_run_holds_for_it(tmp_path: Path) -> None:
@@ -281,3 +308,36 @@ def test_what_is_decided_before_the_first_run_holds_for_it(tmp_path: Path) -> No
     assert "Is the mask right?" not in page_of(course, RIGHT)
     run = of_course(course, "hold", "nobody", NAME, "--because", "")
     assert run.code != 0 and "nobody is not in the gradebook" in run.out
+
+
+def test_who_is_not_in_the_gradebook_any_more_has_no_mark_and_is_not_put_back_in_silence(
+    course: Course,
+) -> None:
+    assert of_course(course, "hold", LATE, NAME, "--because", "we talk first").code == 0
+    for student in (WRONG, LATE):
+        with gradebook(course) as book:
+            book.remove_student(student)
+    results = course.graded(NAME)
+    for verdict in (results, results / "verdicts" / f"{WRONG}.json"):
+        run = attn("platform", "result", verdict, "--format", "junit", "--student", WRONG)
+        assert run.code == 2 and "is not in the gradebook any more" in " ".join(run.out.split())
+    run, scores = exported_to_lti(course)
+    assert f"{WRONG}@lti" not in scores and f"{LATE}@lti" not in scores
+    assert f"{WRONG}: no mark." in run.out
+    for command in ("report", "grade"):
+        assert attn(command, course.directory).code == 0
+        with (results / "grades.csv").open(newline="") as file:
+            assert [row["student"] for row in csv.DictReader(file)] == [RIGHT]
+        told = {str(each["students"]): each for each in needs_you(course)}
+        gone = told[str([WRONG])]
+        assert gone["kind"] == "not_in_gradebook"
+        assert f"submitted/{WRONG}/{NAME}" in str(gone["cure"])
+        assert f"nbgrader db student add {WRONG}" in str(gone["cure"])
+        with gradebook(course) as book:
+            assert WRONG not in {each.id for each in book.students}
+    assert "we talk first" in class_page(course)
+    with gradebook(course) as book:
+        for student in (WRONG, LATE):
+            book.add_student(student)
+    graded(course)
+    assert row_of(course, WRONG)["points"] == "20" and row_of(course, LATE)["points"] == ""

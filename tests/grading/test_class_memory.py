@@ -6,21 +6,25 @@ Judges are simulated. Reading, the journal, the class page and all else is the r
 from __future__ import annotations
 
 import io
+import sqlite3
 import tracemalloc
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from autograder.cli.class_results import write_results
 from autograder.cli.found_class import found_class
+from autograder.errors import KitError
 from autograder.grading.batch import grade_batch
 from autograder.grading.class_run import grade_task, kept_task
 from autograder.grading.class_task import GradingOptions
 from autograder.grading.grader_pool import GraderPool
+from autograder.grading.journal import JOURNAL, Journal
 from autograder.submission.reading import Submission
 from autograder.values.exercise import read_exercise
 from support.mixed_class import mixed_class
@@ -133,3 +137,36 @@ def test_what_was_judged_is_read_again_as_it_was_whatever_becomes_of_the_hand_in
         assert list(again.verdicts) == first
     assert "3 of 3 submissions were judged before" in said.getvalue()
     assert [each.name for each in found.task.output.iterdir() if each.name.startswith(".")] == []
+
+
+class NoJudges(SimulatedJudges):
+    """Grader processes that do not start."""
+
+    def run(self, *work: Any, **more: Any) -> None:
+        raise KitError("no sandbox", place="here", cure="none")
+
+
+def test_what_was_judged_stands_until_it_is_judged_again(
+    judges: SimulatedJudges, pool: GraderPool, tmp_path: Path
+) -> None:
+    hand_in(tmp_path / "class", 3)
+    found = found_class(tmp_path / "class", EXERCISE.name, SOLUTIONS, None)
+    console, options = Console(file=io.StringIO()), GradingOptions(processes=1)
+    with grade_task(found.task, pool, options, console, judges=judges) as class_:
+        first = list(class_.verdicts)
+    again = replace(options, again=True)
+    with (
+        pytest.raises(KitError, match="no sandbox"),
+        grade_task(found.task, pool, again, console, judges=NoJudges([])),
+    ):
+        pass
+    with kept_task(found.task, pool, options, console) as class_:
+        assert list(class_.verdicts) == first
+    journal = Journal(found.task.output / JOURNAL)
+    with sqlite3.connect(journal.path) as database:
+        keys = [key for (key,) in database.execute("select key from verdicts")]
+    killed = journal.judged_anew(keys)
+    killed.__enter__()
+    assert journal.find(keys[0], first[0].student, EXERCISE) is None
+    with kept_task(found.task, pool, options, console) as class_:
+        assert list(class_.verdicts) == first
