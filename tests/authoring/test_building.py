@@ -322,7 +322,7 @@ def test_the_page_holds_the_whole_lesson_and_fetches_nothing(toy: Path, assignme
     page = (assignments / "toy" / "guide.html").read_text()
     assert ">Gathering</h2>" in page and "costs $5" in page
     assert "<msqrt>" in page and "sqrt{D}" not in page
-    assert '<a href="#double">1 Doubling</a>' in page and '<pre id="double">' in page
+    assert '<a href="#about-double">1 Doubling</a>' in page and 'id="about-double"' in page
     assert "raise NotImplementedError" in page and "check(" not in page
     assert "http" not in page.replace("http-equiv", "").replace(MATHML, "")
     assert "<script" not in page and "default-src 'none'" in page
