@@ -125,13 +125,13 @@ def check_in_a_page(browser: Browser, folder: Path) -> Picture:
 
 
 def graded_class(folder: Path) -> Path:
-    """Run `attn demo` on the class that is shown; return the folder of its pages."""
+    """Run `attn course demo` on the class that is shown; return the folder of its pages."""
     samples, handed_in = ROOT / "tests" / "sample_class" / NAME, folder / "class" / NAME
     handed_in.mkdir(parents=True)
     for student, sample in CLASS.items():
         shutil.copy(samples / f"{sample}.py", handed_in / f"{student}.py")
     course = folder / "course"
-    Home(folder).run(ATTN, "demo", course, "--class", folder / "class")
+    Home(folder).run(ATTN, "course", "demo", course, "--class", folder / "class")
     return course / "graded" / NAME / "feedback"
 
 
