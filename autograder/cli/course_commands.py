@@ -504,7 +504,8 @@ def extend(course: Path, student: str, exercise: str, until: str | None, remove:
                 say(f"{name}: {each.student} has time until {time_words(each.until)}")
     if student:
         say("What being late costs is worked out anew with the next run.")
-        say(f"next: attn grade {_typed(course)}")
+        one = "" if len(found.exercises) == 1 else f" --exercise {_one(found, exercise)}"
+        say(f"next: attn grade {_typed(course)}{one}")
 
 
 @click.command(epilog=example('attn course hold ada numpy_single_head --because "we talk first"'))
@@ -514,7 +515,7 @@ def extend(course: Path, student: str, exercise: str, until: str | None, remove:
 def hold(course: Path, student: str, exercise: str, because: str | None, release: bool) -> None:
     """Hold back the mark of STUDENT in EXERCISE; or list which marks are held back.
 
-    It is in no export then, and its page is not handed out. What a student has fetched stays there.
+    No export of the kit has it then, nor can its page be fetched. What was fetched stays there.
     """
     from autograder.course.course_records import PageDelivery, deliver_pages
 

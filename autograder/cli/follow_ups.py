@@ -263,7 +263,7 @@ def _no_hand_in(
         entry = gradebook.entries[student]
         if entry.points or entry.has_marks:
             still = in_points(entry.points)
-            why = f"no hand-in any more; the gradebook still has {still}, and no export has them."
+            why = f"no hand-in any more; the gradebook still has {still}, in no export of the kit."
             cure = "Put it back, and the mark counts again."
             yield FollowUp("withdrawn", (student,), why, cure)
     absent = tuple(sorted(set(gradebook.enrolled) - here - set(gone)))
@@ -313,10 +313,12 @@ def _groups(groups: Sequence[GroupHandIn]) -> Iterator[FollowUp]:
 
 
 def _held(exercise: Exercise, gradebook: ClassGradebook) -> Iterator[FollowUp]:
-    held = [(student, record.held) for student, record in sorted(gradebook.records.items())]
-    for why, students in _by_reason((student, why) for student, why in held if why):
-        cure = f"Give it out: `attn course hold STUDENT {exercise.name} --release`"
-        yield FollowUp("held", students, f"the mark is held back: {why}.", cure)
+    for student, record in sorted(gradebook.records.items()):
+        if record.held:
+            whom = shlex.quote(clean_line(student, LONGEST_NAME))
+            cure = f"Give it out: `attn course hold {whom} {exercise.name} --release`"
+            why = f"the mark is held back: {record.held}."
+            yield FollowUp("held", (student,), why, cure)
 
 
 def _equal_code(verdicts: Sequence[Verdict], groups: Sequence[GroupHandIn]) -> Iterator[FollowUp]:

@@ -7,6 +7,7 @@ import csv
 import json
 import os
 import re
+import shlex
 import shutil
 import tempfile
 import tomllib
@@ -326,9 +327,11 @@ class _Term:
         held = [student for student, mark in self.marks.get(name, {}).items() if mark.held]
         if not held:
             return lambda folder, files: set()
-        cure = f"give it out (`attn course hold STUDENT {name} --release`), and archive again"
-        self.left.append(f"{name}: the page of the class, since a mark is held back: {cure}")
-        self.left += [f"{name}: the page of {student}, whose mark it is" for student in held]
+        again = "give out what is held back, and archive again"
+        self.left.append(f"{name}: the page of the class, since a mark is held back: {again}")
+        for student in held:
+            cure = f"`attn course hold {shlex.quote(_line(student))} {name} --release`"
+            self.left.append(f"{name}: the page of {student}, whose mark it is: {cure}")
         theirs = {Path(page_name(student)).stem for student in held}
 
         def shown(folder: str, files: list[str]) -> set[str]:

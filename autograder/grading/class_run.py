@@ -38,7 +38,7 @@ from autograder.values.verdict import Verdict
 
 # The bar that is shown while a class is graded: how many, how fast, how long, with what result.
 
-_FULL, _PART, _NONE, _FAULT = "full", "partial", "zero", "not graded"
+_FULL, _PART, _NONE, _FAULT = "all right", "in part", "nothing right", "not graded"
 
 
 class ClassProgress:

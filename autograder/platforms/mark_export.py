@@ -22,10 +22,17 @@ from autograder.platforms.csv_table import (
     read_class_list,
     read_table,
 )
-from autograder.reports.gradebook_entry import ClassGradebook, entry_of, max_points_of, points_of
+from autograder.reports.gradebook_entry import (
+    ClassGradebook,
+    EnteredCell,
+    GradebookEntry,
+    entry_of,
+    max_points_of,
+    points_of,
+)
 from autograder.reports.roll import NO_RECORD
 from autograder.values.sanitize import clean_line
-from autograder.values.symbols import count, number, why_not_graded
+from autograder.values.symbols import number, why_not_graded
 from autograder.values.verdict import Verdict
 
 # The marks of a class, as another gradebook gets them: a mark, or the reason why there is none.
@@ -54,7 +61,7 @@ def class_marks(
         if student not in marks and not gradebook.has_only_time(student):
             mark = StudentMark(student, entry.points, entry.max_points)
             no_mark = gradebook.no_mark(student)
-            marks[student] = mark if no_mark else _complete(mark, entry.waiting)
+            marks[student] = mark if no_mark else _complete(mark, entry)
     return {student: _given_out(mark, gradebook) for student, mark in marks.items()}
 
 
@@ -72,16 +79,25 @@ def _mark(verdict: Verdict, gradebook: ClassGradebook) -> StudentMark:
     most = max_points_of(verdict, gradebook.entries)
     why = why_not_graded(verdict).removesuffix(".") if points is None else ""
     mark = StudentMark(verdict.student, points, most, why)
-    return _complete(mark, entry.waiting if entry else ())
+    return _complete(mark, entry)
 
 
-def _complete(mark: StudentMark, waiting: Sequence[str]) -> StudentMark:
+def _complete(mark: StudentMark, entry: GradebookEntry | None) -> StudentMark:
     """Return the mark, or none as long as somebody has to grade a part of it."""
+    waiting = [cell for cell in entry.cells if cell.open] if entry else []
     if mark.points is None or not waiting:
         return mark
-    first = f"`{waiting[0]}`" if len(waiting) == 1 else count(len(waiting), "question")
-    verb = "is" if len(waiting) == 1 else "are"
-    return StudentMark(mark.student, None, mark.max_points, f"{first} {verb} not graded yet")
+    unasked = [cell for cell in waiting if not cell.asked]
+    words = [
+        _waiting([cell for cell in waiting if cell.asked], "not graded yet"),
+        _waiting(unasked, "not in the release that was handed in"),
+    ]
+    return replace(mark, points=None, reason=", ".join(filter(None, words)))
+
+
+def _waiting(cells: Sequence[EnteredCell], what: str) -> str:
+    first = f"`{cells[0].shown_name}` is" if len(cells) == 1 else f"{len(cells)} questions are"
+    return f"{first} {what}" if cells else ""
 
 
 # Where in a platform's own table marks go: the column, the most points there, and what is kept.

@@ -132,7 +132,7 @@ def test_who_is_enrolled_and_absent_or_has_withdrawn_is_told() -> None:
         (
             "withdrawn",
             ("gone",),
-            "no hand-in any more; the gradebook still has 2 points, and no export has them.",
+            "no hand-in any more; the gradebook still has 2 points, in no export of the kit.",
         ),
         ("nothing_handed_in", ("absent",), f"enrolled, and there is no {where}."),
     ]

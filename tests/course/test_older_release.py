@@ -10,6 +10,9 @@ import pytest
 from nbgrader.api import Gradebook
 
 from autograder.course.creation import Course
+from autograder.course.gradebook_entries import read_gradebook
+from autograder.platforms.mark_export import class_marks
+from autograder.reports.grades_csv import read_outlines
 from autograder.submission.cells import ASKED, Asked, asked_in
 from course.changing_course import (
     FIFTH,
@@ -64,6 +67,11 @@ def test_a_page_and_the_table_do_not_call_it_a_question_that_waits_for_its_point
     told = f"`{LATER}` is not in the release that was handed in, and has no points."
     assert told in reasons[RIGHT] and told in " ".join(page.split())
     assert told not in reasons[WRONG] and f"`{LATER}` is not graded yet" not in page
+    exported = class_marks(
+        read_outlines(course.graded(FIFTH) / "verdicts"), read_gradebook(course, FIFTH)
+    )
+    assert exported[RIGHT].points is None
+    assert exported[RIGHT].reason == f"`{LATER}` is not in the release that was handed in"
 
 
 def test_both_ways_of_grading_leave_it_open(course: Course) -> None:

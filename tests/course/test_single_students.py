@@ -156,7 +156,7 @@ def test_a_mark_that_is_held_back_goes_nowhere_until_it_is_given_out(course: Cou
     to_send = page_of(course, WRONG, "txt")
     assert "Held back: we talk first" in to_send and "point" not in to_send
     (held,) = (each for each in needs_you(course) if each["kind"] == "held")
-    assert held["students"] == [WRONG]
+    assert held["students"] == [WRONG] and f"hold {WRONG} {NAME} --release" in str(held["cure"])
     run, scores = exported_to_lti(course)
     assert run.code == 1 and f"{WRONG}@lti" not in scores and f"{RIGHT}@lti" in scores
     for command in (("generate_feedback", NAME, "--force"), ("export",)):

@@ -34,7 +34,7 @@ def test_results_are_counted() -> None:
     fault = verdict(0.0, Outcome.INFRASTRUCTURE)
     line = shown(9, [], [verdict(4.0), verdict(4.0), verdict(1.5), verdict(0.0), fault])
     assert line.startswith("grading toy")
-    assert "5/9" in line and line.endswith("2 full, 1 partial, 1 zero, 1 not graded")
+    assert "5/9" in line and line.endswith("2 all right, 1 in part, 1 nothing right, 1 not graded")
 
 
 def test_where_there_are_no_points_right_steps_are_counted() -> None:
@@ -45,7 +45,7 @@ def test_where_there_are_no_points_right_steps_are_counted() -> None:
         )
         for two in outcomes
     ]
-    assert shown(3, [], optional).endswith("1 full, 1 partial, 1 zero")
+    assert shown(3, [], optional).endswith("1 all right, 1 in part, 1 nothing right")
 
 
 @pytest.fixture
@@ -57,15 +57,15 @@ def two_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("two_seconds")
 def test_the_pace_is_that_of_this_run_and_says_how_long_it_will_take() -> None:
     line = shown(1000, [verdict(4.0)] * 400, [verdict(4.0)] * 30)
-    assert "430/1000 15/s 0:00:38 left 430 full" in line
+    assert "430/1000 15/s 0:00:38 left 430 all right" in line
 
 
 @pytest.mark.usefixtures("two_seconds")
 def test_at_the_end_stands_how_long_it_took() -> None:
-    assert "8/8 4.0/s 0:00:02 8 full" in shown(8, [], [verdict(4.0)] * 8)
+    assert "8/8 4.0/s 0:00:02 8 all right" in shown(8, [], [verdict(4.0)] * 8)
 
 
 @pytest.mark.usefixtures("two_seconds")
 def test_it_fits_into_eighty_columns() -> None:
     line = shown(100, [], [verdict(4.0)] * 30 + [verdict(2.0)] * 20, width=80)
-    assert "50/100 25/s 0:00:02 left 30 full, 20 partial" in line and len(line) <= 80
+    assert "50/100 25/s 0:00:02 left 30 all right, 20 in part" in line and len(line) <= 80

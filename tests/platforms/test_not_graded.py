@@ -118,7 +118,7 @@ def test_what_was_not_graded_is_no_zero_in_any_report(
     for text in (feedback_page(EXERCISE, judged), feedback_text(EXERCISE, judged)):
         assert "Not graded yet" in text and "0 of 22 points" not in text
     bar = ClassProgress(Console(file=io.StringIO()), EXERCISE.name, 2, roll)
-    assert bar._words == "1 full, 1 not graded"
+    assert bar._words == "1 all right, 1 not graded"
     (follow_up,) = find_follow_ups(EXERCISE, roll[:1], [submission], ClassGradebook())
     assert follow_up.not_graded and reason in follow_up.reason
 
