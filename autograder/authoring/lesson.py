@@ -6,15 +6,12 @@ import html
 import re
 import runpy
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import Any
-
-import nbformat
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from autograder.authoring.regions import Solution
 from autograder.authoring.stub import (
@@ -371,6 +368,8 @@ METADATA = {
 
 def render_notebook(exercise: Exercise, cells: tuple[Cell, ...]) -> str:
     """Return the text of the notebook (nbformat 4.5), valid and with nbgrader's metadata."""
+    import nbformat  # a page in a browser has none
+
     written: list[Any] = []
     first_code = next(number for number, cell in enumerate(cells) if cell.code)
     steps = [number for number, cell in enumerate(cells) if cell.step]
@@ -383,20 +382,30 @@ def render_notebook(exercise: Exercise, cells: tuple[Cell, ...]) -> str:
             written.append(_prose(source, f"{begins}{number:03}"))
         elif cell.step is None:
             hidden = _HIDDEN_CODE if _only_shows(cell) else {}
-            written.append(new_code_cell(cell.source, id=f"given-{number:03}", metadata=hidden))
+            written.append(_code_cell(cell.source, id=f"given-{number:03}", metadata=hidden))
         else:
             stub, check = _step(exercise.step(cell.step), cell)
             folds = only_folded(cells[number - 1].source) if number == steps[0] else ""
             written += [stub, *([_prose(folds, f"{BELOW}{number:03}")] if folds else []), check]
-    written.append(new_markdown_cell(_way(exercise), id="setup-steps"))
+    written.append(_markdown_cell(_way(exercise), id="setup-steps"))
     written += _closing() if exercise.closing.built else []
-    notebook = new_notebook(cells=written, metadata=METADATA)
+    facts = {"cells": written, "metadata": METADATA, "nbformat": 4, "nbformat_minor": 5}
+    notebook = nbformat.from_dict(facts)
     nbformat.validate(notebook)
     return str(nbformat.writes(notebook)).rstrip("\n") + "\n"
 
 
+def _markdown_cell(source: str, id: str) -> dict[str, Any]:
+    return {"cell_type": "markdown", "id": id, "metadata": {}, "source": source}
+
+
+def _code_cell(source: str, id: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
+    kind = {"cell_type": "code", "execution_count": None, "outputs": []}
+    return {**_markdown_cell(source, id), **kind, "metadata": metadata}
+
+
 def _prose(source: str, id: str) -> Any:
-    return new_markdown_cell(with_code_in_questions(with_fixed_columns(source)), id=id)
+    return _markdown_cell(with_code_in_questions(with_fixed_columns(source)), id=id)
 
 
 def _only_shows(cell: Cell) -> bool:
@@ -407,8 +416,8 @@ def _only_shows(cell: Cell) -> bool:
 def _setup(exercise: Exercise) -> list[Any]:
     source = f'from autograder import open_exercise\n\ncheck = open_exercise("{exercise.name}")'
     return [
-        new_markdown_cell(HOW_TO_WORK, id="setup-prose"),
-        new_code_cell(
+        _markdown_cell(HOW_TO_WORK, id="setup-prose"),
+        _code_cell(
             source, id="setup", metadata=_locked(_nbgrader(SETUP, locked=True)) | _HIDDEN_CODE
         ),
     ]
@@ -421,8 +430,8 @@ def _closing() -> list[Any]:
         "it took, the mistakes that you met, and what to read next."
     )
     return [
-        new_markdown_cell(prose, id="closing-prose"),
-        new_code_cell("check.finish()", id="closing"),
+        _markdown_cell(prose, id="closing-prose"),
+        _code_cell("check.finish()", "closing", {}),
     ]
 
 
@@ -438,12 +447,12 @@ def _way(exercise: Exercise) -> str:
 def _step(step: Step, cell: Cell) -> list[Any]:
     graded = _nbgrader(f"{CHECK_PREFIX}{step.name}", locked=True, grade=True)
     return [
-        new_code_cell(
+        _code_cell(
             cell.source,
             id=f"step-{step.name}",
             metadata={"deletable": False, "nbgrader": _nbgrader(step.name, solution=True)},
         ),
-        new_code_cell(
+        _code_cell(
             f"check({step.name})",
             id=f"check-{step.name}",
             metadata=_locked(graded | {"points": step.points}),

@@ -38,7 +38,8 @@ assert in_page.__file__.startswith(sys.argv[1])
 page = in_page.Page(f"{sys.argv[1]}/assignments/numpy_single_head")
 code = "import numpy as np\\ndef softmax(scores):\\n    print('<b>')\\n    return scores"
 answer = json.loads(page.answer(json.dumps({"cells": [["yours", code]], "step": "softmax"}), str))
-needless = {"click", "nbgrader", "pytest", "rich", "watchfiles"} & {*sys.modules}
+heavy = {"click", "nbformat", "nbgrader", "pytest", "rich", "torch", "watchfiles"}
+needless = heavy & {*sys.modules}
 print(json.dumps([answer, sorted(needless)]))
 """
 
