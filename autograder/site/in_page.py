@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import re
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -144,6 +147,49 @@ SLOW = (
 )
 TellPiece = Callable[[str], None]  # is given what is there already, as JSON
 Cells = Sequence[tuple[str, str]]  # the text of each, with what it is called in tracebacks
+
+
+_LANGUAGE = re.compile(
+    r"\w*Array|\w*Error|ArrayBuffer|BigInt|Boolean|DataView|Date|FinalizationRegistry|Function|"
+    r"Infinity|Iterator|JSON|Map|Math|NaN|Number|Object|Promise|Proxy|Reflect|RegExp|Set|String|Symbol|"
+    r"Text(De|En)coder|Weak(Map|Ref|Set)|WebAssembly|console|crypto|globalThis|is(Finite|NaN)|"
+    r"parse(Float|Int)|performance|undefined"
+)
+_BROWSER = ("_pyodide", "_pyodide_core", "js", "pyodide", "pyodide_js")
+
+
+class _NoBrowser:
+    """Finds no module that leads to the browser: a learner's file gets none of its rights."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:
+        """Raise ModuleNotFoundError for such a module, as where there is no browser."""
+        if name.partition(".")[0] in _BROWSER:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+def give_up() -> None:
+    """Take the browser away from Python for good: nothing is left but the language itself.
+
+    Whoever gets hold of a global scope all the same finds nothing in it that reaches the network,
+    what the site keeps, or another script.
+    """
+    script = importlib.import_module("js")
+    functions = script.eval("[() => 0, async () => 0, function* () {}, async function* () {}]")
+    kind = script.eval("(function () {})")  # what is asked for its kind, and makes nothing
+    kind.prototype = script.Function.prototype
+    script.globalThis.Function = kind
+    place, same = script.globalThis, getattr(script.Object, "is")
+    while not same(place, script.Object.prototype):
+        for name in script.Reflect.ownKeys(place):
+            if not _LANGUAGE.fullmatch(script.String(name)):
+                script.Reflect.deleteProperty(place, name)
+        place = script.Object.getPrototypeOf(place)
+    for each in functions:  # these make code of a text
+        script.Reflect.deleteProperty(script.Object.getPrototypeOf(each), "constructor")
+    sys.meta_path.insert(0, _NoBrowser)
+    for name in [each for each in sys.modules if each.partition(".")[0] in _BROWSER]:
+        del sys.modules[name]
 
 
 class Page:
