@@ -183,3 +183,12 @@ def test_it_takes_one_job_after_another(exercise: Exercise, check: Check) -> Non
         "e = np.exp(scores - scores.max(-1, keepdims=True))", "return e / e.sum(-1)[..., None]"
     )
     assert [check(code)["passes"] for code in (right, body("exit()"), right)] == [True, False, True]
+
+
+def test_annotations_count_when_code_is_loaded_as_in_pythons_that_read_them_then() -> None:
+    later = __future__.annotations.compiler_flag  # as where they are read only when asked for
+    code = "def f(x: {}, *y: {}) -> int:\n    z: int = 1\n    return z\n\n\nclass A:\n    a: int = 1\n"
+    exec(compile(with_annotations(code.format("int", "'B'")), "own", "exec", later, True), {})
+    for hints in (("Floot", "int"), ("int", "Floot")):
+        with pytest.raises(NameError, match="Floot"):
+            exec(compile(with_annotations(code.format(*hints)), "own", "exec", later, True), {})
