@@ -259,7 +259,11 @@ def test_a_page_never_writes_over_what_is_newer_than_it(page: Page) -> None:
     page.wait_for_function("() => !window.was")
 
 
-def test_a_page_that_comes_back_shows_the_newest_code(page: Page) -> None:
+def test_a_page_that_comes_back_shows_the_newest_code(
+    host: StaticHost, new_page: Callable[..., Page]
+) -> None:
+    page = new_page()
+    page.goto(f"{host.address}below/site/{NAME}.html")
     write(page, "softmax", "older")
     page.get_by_role("link", name="All exercises").click()
     page.get_by_role("link", name="Single-head attention in NumPy").click()

@@ -3,8 +3,7 @@ import * as Editor from "./editor.js";
 
 const SILENT = { seconds: 45, words: "Python does not answer." }; // where it names no limit itself
 const ANEW = "Python was started anew; your code is as it was.";
-const GONE = "Python is not there.";
-const MOST = 1e6; // bytes of a file
+const [GONE, TOO_DEEP] = ["Python is not there.", ": code calls itself, or is nested, too deeply for a browser."];
 const AGAIN = "To try once more, load this page again.";
 const OLD = "You have changed your code since: this answer is of the code before.";
 const { exercise, below, finale, steps } = JSON.parse(document.getElementById("facts").textContent);
@@ -16,15 +15,13 @@ const made = (kind, properties) => Object.assign(document.createElement(kind), p
 const place = (step, name) => document.querySelector(`#${step} .${name}`);
 const tell = (words) => { document.getElementById("python").textContent = words; };
 const say = (words) => { document.getElementById("kept").textContent = words; };
-const DEEP = "Python has ended: code calls itself, or is nested, too deeply for a browser.";
-let elsewhere = false; // whether another tab has written what is kept
-let kept = null; // the text of it, as it was read or written here
+let [elsewhere, kept] = [false, null]; // whether another tab has written what is kept; what it was here
 const state = read();
 
 function read() {
   try {
     const state = sound(localStorage.getItem(KEY) ?? "{}");
-    kept = localStorage.getItem(KEY);
+    kept = localStorage.getItem(KEY); // the sound part, where it was damaged
     return state;
   } catch {
     return EMPTY; // nothing can be kept, which is said as soon as something should be
@@ -56,13 +53,11 @@ function putAside(text) {
 }
 
 function keep() {
-  const text = JSON.stringify(state);
   try {
-    const there = localStorage.getItem(KEY);
-    if (there !== null && there !== kept) writtenElsewhere();
+    if (![null, kept].includes(localStorage.getItem(KEY))) writtenElsewhere();
     if (elsewhere) return;
-    localStorage.setItem(KEY, text);
-    kept = text;
+    localStorage.setItem(KEY, JSON.stringify(state));
+    kept = localStorage.getItem(KEY);
   } catch { say("This browser keeps nothing here: save your code as .py."); }
 }
 
@@ -77,8 +72,8 @@ for (const { name } of steps) {
   const changed = Editor.EditorView.updateListener.of(({ docChanged, startState, state }) => {
     if (docChanged) written(name, startState.doc.toString(), state.doc.toString(), stub);
   });
-  const run = () => { check(name); return true; };
-  const leave = (view) => { Editor.closeCompletion(view); return false; }; // and then Tab leads out
+  const run = () => !!check(name);
+  const leave = (view) => Editor.closeCompletion(view) && false; // and then Tab leads out
   box.textContent = "";
   editors[name] = new Editor.EditorView({
     parent: box,
@@ -123,7 +118,6 @@ function reached(step, text) {
 /** Mark an answer, if there is one, as of code that is not there any more. */
 const age = (box) => box.querySelector(":scope > :first-child:not(.old)")
   && box.prepend(made("p", { className: "old", textContent: OLD }));
-
 const codeOf = (name) => editors[name].state.doc.toString();
 
 /** The pieces of the file, with what each is called when a line of it is told. */
@@ -149,9 +143,9 @@ function heard({ event, what, id, piece, answer, why }) {
   if (event === "loading") tell(`${what} is loading …`);
   if (event === "failed") failed(AGAIN);
   if (event === "ready") isReady();
-  if (event === "piece" && !piece.limit) waiting.get(id)?.told(piece);
-  if (event === "answer") waiting.get(id)?.end(answer);
-  if (event === "broken") restart(/call stack|recursion/.test(why) ? DEEP : "Python has ended.");
+  if (piece && !piece.limit) waiting.get(id)?.told(piece);
+  if (answer) waiting.get(id)?.end(answer);
+  if (event === "broken") restart(`Python has ended${/call stack|recursion/.test(why) ? TOO_DEEP : "."}`);
   else listen(piece?.limit);
 }
 
@@ -160,8 +154,7 @@ async function isReady() {
   ready = true;
   tell("Python is ready.");
   try {
-    await navigator.serviceWorker.register("service.js");
-    await navigator.serviceWorker.ready;
+    await navigator.serviceWorker.register("service.js").then(() => navigator.serviceWorker.ready);
     if (!document.getElementById("kept").textContent) say("This page works offline now.");
   } catch { /* without one, the page works as long as there is a network */ }
 }
@@ -177,7 +170,6 @@ function failed(why) {
   tell(`Python could not be loaded. ${why} These pages are tested in Chromium and Firefox.`);
   end(GONE);
 }
-
 const restart = (why) => { end(`${why} ${ANEW}`); start(); };
 
 /** End Python, whatever it does; who waits is told. */
@@ -202,8 +194,8 @@ const DRAWN = /^(br|code|details|div|li|p|pre|strong|summary|t(able|body|d|h|hea
 const SAID = /^(aria-label|colspan|scope|style)$/;
 
 /** What Python draws, and no more than its cards are made of: a learner's code can draw it, too. */
-function drawn(html) {
-  const { content } = made("template", { innerHTML: html });
+function drawn({ html, unanswered }) {
+  const { content } = made("template", { innerHTML: html ?? unanswered });
   for (const each of content.querySelectorAll("*")) {
     if (!DRAWN.test(each.localName)) each.remove();
     for (const { name } of [...each.attributes]) if (!SAID.test(name)) each.removeAttribute(name);
@@ -213,101 +205,87 @@ function drawn(html) {
 
 /** Put what was asked for right below the buttons, where it is seen. */
 const first = (step, name) => { place(step, "buttons").after(place(step, name)); return place(step, name); };
-
 async function check(step) {
   const box = first(step, "answer");
   const asked = codeOf(step);
   Editor.closeCompletion(editors[step]); // it would lie over the answer
   box.textContent = ready ? "checking …" : "checking, as soon as Python is ready …";
   const answer = await ask({ cells: cells(), step });
-  box.replaceChildren(answer.html ? drawn(answer.html) : answer.unanswered);
+  box.replaceChildren(drawn(answer));
   if (answer.unanswered) return;
   if (answer.printed) box.append(made("pre", { textContent: `Your code printed:\n${answer.printed}` }));
   if (answer.mistake && !state.met.includes(answer.mistake)) state.met.push(answer.mistake);
   if (codeOf(step) !== asked) return age(box); // written on meanwhile
+  delete state.passed[step];
   if (answer.passes) state.passed[step] = new Date().toISOString();
-  else delete state.passed[step];
   keep();
   count();
 }
 
 /** Let the layer read the sentence and speak, as the pieces of it come. */
 async function speak() {
-  const box = LAST.querySelector(".shown");
+  let [box, speech] = [LAST.querySelector(".shown")];
   box.ariaBusy = "true"; // nobody wants it read out letter by letter; and it is pressed once
   count();
   box.textContent = "Every step is checked once more …";
-  const needed = steps.filter((each) => each.needed);
-  for (const { name } of needed) await check(name);
-  const failing = needed.filter(({ name }) => !state.passed[name]).map(({ name }) => name);
+  const needed = steps.filter((each) => each.needed).map(({ name }) => name);
+  for (const name of needed) await check(name);
+  const failing = needed.filter((name) => !state.passed[name]);
   box.textContent = failing.length ? `Not yet: ${failing.join(", ")} does not pass any more.` : "Your layer is reading …";
-  let speech;
-  const told = ({ html, text }) => {
+  const told = ({ html, unanswered, text }) => {
     if (box.firstChild.nodeType === Node.TEXT_NODE) box.textContent = "";
-    if (html) box.append(drawn(html));
+    if (html ?? unanswered) box.append(drawn({ html, unanswered }));
     else (speech ??= box.appendChild(made("pre"))).append(text);
   };
-  if (!failing.length) {
-    const answer = await ask({ cells: cells(), last: finale, met: state.met }, told);
-    told({ html: answer.html ?? `<p>${answer.unanswered}</p>` });
-  }
+  if (!failing.length) told(await ask({ cells: cells(), last: finale, met: state.met }, told));
   box.ariaBusy = "false";
   count();
 }
 
 function hint(step) {
-  state.hints[step] = (state.hints[step] ?? 0) + 1;
+  const number = state.hints[step] = (state.hints[step] ?? 0) + 1;
+  const newest = Object.assign(first(step, "hints").querySelector(`[data-from="${number}"]`), { tabIndex: -1 });
   keep();
-  const newest = first(step, "hints").querySelector(`[data-from="${state.hints[step]}"]`);
   showHints(step);
   newest.scrollIntoView({ block: "nearest" });
-  newest.tabIndex = -1;
   if (place(step, "buttons [data-act=hint]").disabled) newest.focus(); // the button cannot have it
 }
 
 function showHints(step) {
-  const shown = state.hints[step] ?? 0;
+  const [shown, button] = [state.hints[step] ?? 0, place(step, "buttons [data-act=hint]")];
   const parts = [...place(step, "hints").querySelectorAll("[data-from], [data-until]")];
   for (const each of parts) each.hidden = shown < each.dataset.from || shown >= each.dataset.until;
-  const button = place(step, "buttons [data-act=hint]");
   button.disabled = parts.every((each) => !(shown < each.dataset.from));
   button.textContent = button.disabled ? "No hint is left" : "Hint";
 }
 
 const chosen = (step) => [...place(step, "hints").querySelectorAll("[data-place]")]
   .sort((one, other) => one.dataset.place - other.dataset.place);
-
 /** Choose a line, or not any more; each says at what place it was chosen. */
 function choose(step, line) {
-  const before = chosen(step);
-  const order = before.includes(line) ? before.filter((each) => each !== line) : [...before, line];
-  delete line.dataset.place;
-  line.ariaLabel = null;
+  const order = chosen(step).filter((each) => each !== line);
+  if (!line.dataset.place) order.push(line);
+  [line.ariaLabel] = [null, delete line.dataset.place];
   order.forEach((each, index) => {
-    each.dataset.place = index + 1;
-    each.ariaLabel = `${each.textContent}, chosen as number ${index + 1}`;
+    each.ariaLabel = `${each.textContent}, chosen as number ${each.dataset.place = index + 1}`;
   });
 }
 
 async function order(step) {
   const told = place(step, "hints .told");
   told.textContent = "trying …";
-  const answer = await ask({ order: chosen(step).map(({ dataset }) => Number(dataset.line)), step });
-  told.replaceChildren(answer.html ? drawn(answer.html) : answer.unanswered);
+  told.replaceChildren(drawn(await ask({ order: chosen(step).map(({ dataset }) => Number(dataset.line)), step })));
 }
-
 const reset = (step) => confirm(`Put the stub of ${step} back? Your code of this step is lost.`)
   && write(step, editors[step].stub);
 
-function write(step, text) {
-  const view = editors[step];
-  view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
+function write(step, insert) {
+  editors[step].dispatch({ changes: { from: 0, to: codeOf(step).length, insert } });
   place(step, "answer").textContent = "";
 }
 
 /** Offer the file of the exercise, with the code of every editor in the place of its stub. */
 const save = () => offered(cells().map(([, piece]) => piece).join("\n"), `${exercise}.py`).click();
-
 const offered = (text, download, textContent = "") =>
   made("a", { href: URL.createObjectURL(new Blob([text], { type: "text/x-python" })), download, textContent });
 
@@ -316,7 +294,7 @@ async function load({ target }) {
   const [file] = target.files;
   target.value = "";
   if (!file || elsewhere) return;
-  if (file.size > MOST) return say(`${file.name} was not read: it is larger than 1 MB.`);
+  if (file.size > 1e6) return say(`${file.name} was not read: it is larger than 1 MB.`);
   say(ready ? `${file.name} is being read …` : `${file.name} is read as soon as Python is ready.`);
   const code = await ask({ file: await file.text() });
   const names = steps.map(({ name }) => name).filter((name) => code[name] !== undefined);
@@ -340,8 +318,7 @@ function count() {
   if (!LAST) return;
   const all = steps.every(({ name, needed }) => !needed || state.passed[name]);
   LAST.querySelector("button").disabled = !all || LAST.querySelector(".shown").ariaBusy === "true";
-  LAST.querySelector("span").hidden = all;
-  LAST.querySelector(".built").hidden = !all;
+  [LAST.querySelector("span").hidden, LAST.querySelector(".built").hidden] = [all, !all];
 }
 
 document.addEventListener("click", ({ target }) => {
