@@ -400,7 +400,7 @@ def _markdown_cell(source: str, id: str) -> dict[str, Any]:
 
 
 def _code_cell(source: str, id: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
-    kind = {"cell_type": "code", "execution_count": None, "outputs": []}
+    kind: dict[str, Any] = {"cell_type": "code", "execution_count": None, "outputs": []}
     return {**_markdown_cell(source, id), **kind, "metadata": metadata}
 
 

@@ -495,7 +495,9 @@ class _Annotated(ast.NodeTransformer):
 
 def with_annotations(cell: str) -> ast.Module:
     """Return code that evaluates its annotations when it is run, as Python before 3.14 does."""
-    return ast.fix_missing_locations(_Annotated().visit(ast.parse(cell)))
+    tree = ast.parse(cell)
+    _Annotated().visit(tree)
+    return ast.fix_missing_locations(tree)
 
 
 def _line_in(error: BaseException, name: str) -> int:
