@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import keyword
 import re
+import sys
 from typing import TYPE_CHECKING
 
 from autograder.judging.library_words import (
@@ -252,9 +253,22 @@ MEANINGS: tuple[Meaning, ...] = (
         f"Two tensors of different precision meet: keep to the dtype of the input. {NEW_TENSORS}",
     ),
 )
+
+
 # Why a line outside the steps cannot be run: the exception's type, a pattern of its message, and
 # what to tell the student.
+def _whole_numbers(exception: ExceptionReport, found: re.Match[str]) -> str:
+    """Return what to say where a browser's Python runs: it alone has addresses of 32 bits."""
+    if sys.maxsize > 2**32:
+        return ""
+    return (
+        "In a browser, the whole numbers of an array have 32 bits, up to 2,147,483,647; in a "
+        "terminal they have 64. Does the step need a whole number as large as that?"
+    )
+
+
 CAUSES = (
+    ("OverflowError", r"int too large to convert", _whole_numbers),
     ("ModuleNotFoundError", r"", "Only what the exercise itself imports is there."),
     ("EOFError", r"EOF when reading a line", "No one answers `input()` while your code is graded."),
     (

@@ -252,6 +252,6 @@ def layer_error_words(error: BaseException) -> str:
         what = f"`{name}`" if rest == UNWRITTEN else "a step"
         return f"{what} {UNWRITTEN}."
     if isinstance(error, NameError):
-        return f"there is no `{error.name}`: run the cells above, starting with the first."
+        return f"there is no `{error.name}`: is the code there that defines it, and has it run?"
     said = f": {error}" if str(error) else ""
     return f"your layer stops with {type(error).__name__}{said}. The checks say more."

@@ -7,6 +7,7 @@ sentence that says so. Only when the process ends does the parent have to report
 from __future__ import annotations
 import __future__
 
+import ast
 import contextlib
 import importlib
 import io
@@ -446,12 +447,17 @@ class Job:
         self._send(event="stuck", seconds=seconds, place=place or time_limit.NOWHERE)
 
 
+_AS_TEXT = __future__.annotations.compiler_flag
+
+
 def run_cell(cell: str, name: str, names: dict[str, Any]) -> Finding | None:
     """Run a cell in `names` and, where a line raises, what stands below it.
 
     Return the first failure. Raises SyntaxError, and what is no `Exception`.
     """
     code = compile(cell, name, "exec", dont_inherit=True)
+    if sys.version_info >= (3, 14) and not code.co_flags & _AS_TEXT:
+        code = compile(with_annotations(cell), name, "exec", dont_inherit=True)
     try:
         exec(code, names)
     except SyntaxError:
@@ -459,13 +465,39 @@ def run_cell(cell: str, name: str, names: dict[str, Any]) -> Finding | None:
     except Exception as error:
         finding = failure(Failed(Outcome.RAISED, exception=report(error)))
         below = _line_in(error, name)
-        flags = code.co_flags & __future__.annotations.compiler_flag
+        flags = code.co_flags & _AS_TEXT
         for statement in statements(cell):
             if below and len(statement) - len(statement.lstrip("\n")) >= below:
                 with suppress(Exception):  # it may follow from the first
                     exec(compile(statement, name, "exec", flags, True), names)
         return finding
     return None
+
+
+class _Annotated(ast.NodeTransformer):
+    """Puts the annotations of what is defined, as plain expressions, before its definition."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> list[ast.stmt]:
+        """Leave the body as it is: what is defined in there is defined when it is called."""
+        every = node.args
+        arguments = [*every.posonlyargs, *every.args, *every.kwonlyargs]
+        arguments += [each for each in (every.vararg, every.kwarg) if each]
+        hints = [*(each.annotation for each in arguments), node.returns]
+        own = getattr(node, "type_params", [])  # may be used in the annotations
+        return [*(ast.Expr(each) for each in hints if each and not own), node]
+
+    visit_AsyncFunctionDef: Any = visit_FunctionDef
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> list[ast.stmt]:
+        """Put the annotation of a variable after its value, as it is evaluated."""
+        return [node, ast.Expr(node.annotation)]
+
+
+def with_annotations(cell: str) -> ast.Module:
+    """Return code that evaluates its annotations when it is run, as Python before 3.14 does."""
+    tree = ast.parse(cell)
+    _Annotated().visit(tree)
+    return ast.fix_missing_locations(tree)
 
 
 def _line_in(error: BaseException, name: str) -> int:

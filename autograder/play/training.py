@@ -18,18 +18,18 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from autograder.judging.inprocess import Unusable
 from autograder.judging.value_words import shape_words
 from autograder.play.training_task import (
-    CLASSES,
     GIVEN,
-    PATCH,
-    SIDE,
     SPREAD,
     Batch,
     TrainingTask,
     joined,
 )
 from autograder.play.training_words import (
+    CLASSES,
     COUNT,
     MOMENTS,
+    PATCH,
+    SIDE,
     Drawing,
     Moment,
     TrainingResult,

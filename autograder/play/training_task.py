@@ -16,12 +16,10 @@ import torch
 from torch import Tensor, nn
 
 from autograder.errors import KitError
+from autograder.play.training_words import CLASSES, PATCH, PATCHES, SIDE
 
 # Pictures of digits, drawn from a seed: glyphs of 5 by 7, turned, stretched, moved and noisy.
 
-SIDE, PATCH = 12, 3  # pixels of a picture, and of a patch
-PATCHES = (SIDE // PATCH) ** 2
-CLASSES = 10
 _PIXEL = 11  # of the screen, for one of a picture
 _SHADES = " ░▒▓█"
 _NOISE, _TURN, _STRETCH, _MOVE = 0.15, 0.2, 0.15, 1.0

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from autograder.play.training_task import CLASSES, PATCHES, SIDE
 from autograder.reports.panel import Panel
 from autograder.values.exercise import MISTAKE_COSTS, generated
 from autograder.values.files import read_small
@@ -227,6 +226,10 @@ def _outcomes(facts: Iterable[Any]) -> tuple[TaskOutcome, ...]:
 
 LEARNED, HARDLY = 0.9 * COUNT, 0.1 * COUNT
 SHOWN = 3  # mistakes, where none was met
+# Of the pictures: pixels of one, and of a patch of it; how many patches it has; how many digits.
+SIDE, PATCH = 12, 3
+PATCHES = (SIDE // PATCH) ** 2
+CLASSES = 10
 _GUESSED = math.log(CLASSES)
 
 _LEARNS = {

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import json
+import re
+import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -24,9 +28,10 @@ from autograder.learning.workspace import home_words
 from autograder.play.language_model import loss_words, read_costs, spoken_mistake_words
 from autograder.play.performance import hear
 from autograder.reports.finding import html, step_text
-from autograder.submission.cells import find_definitions
-from autograder.submission.code import Texts, code_in
+from autograder.submission.cells import find_definitions, parsed
+from autograder.submission.code import Texts, code_in, without_magics
 from autograder.submission.file_text import Unreadable, plain_text
+from autograder.submission.newer_python import needs_version
 from autograder.submission.reading import Submission
 from autograder.values.exercise import SOLUTION, Step, generated, read_exercise
 from autograder.values.this_machine import handed_out
@@ -59,6 +64,10 @@ class ScriptPieces:
                 above[span.name] = "\n".join(lines[end : span.first - 1])
                 end = span.last
         return cls(code, above, "\n".join(lines[end:]))
+
+    def has_headings(self, text: str) -> bool:
+        """Whether a text has the headings of our steps, at which it can be cut."""
+        return bool(self._starts(text.split("\n")))
 
     def own_code(self, text: str) -> dict[str, str]:
         """Return what a learner's file has for each editor; `self` is the script handed out.
@@ -139,11 +148,59 @@ def _same(lines: Sequence[str], ours: Sequence[str]) -> int:
 
 
 SLOW = (
-    "A check took {:.1f} s here. Where code is graded, it is stopped after {:g} s of processor "
-    "time, so yours may be too slow there. What takes so long?"
+    "A check took {:.1f} s here, with all that it waits for. Where code is graded, it is stopped "
+    "after {:g} s of processor time, so yours may be too slow there. What takes so long?"
+)
+UNREADABLE = (
+    "Python cannot read its line {} ({}), and it has none of the lines # %% between steps. So "
+    "nothing was put in place."
 )
 TellPiece = Callable[[str], None]  # is given what is there already, as JSON
 Cells = Sequence[tuple[str, str]]  # the text of each, with what it is called in tracebacks
+
+
+OLDEST = (3, 11)  # that the kit runs in
+_LANGUAGE = re.compile(
+    r"\w*Array|\w*Error|ArrayBuffer|BigInt|Boolean|DataView|Date|FinalizationRegistry|Function|"
+    r"Infinity|Iterator|JSON|Map|Math|NaN|Number|Object|Promise|Proxy|Reflect|RegExp|Set|String|Symbol|"
+    r"Text(De|En)coder|Weak(Map|Ref|Set)|WebAssembly|console|crypto|globalThis|is(Finite|NaN)|"
+    r"parse(Float|Int)|performance|undefined"
+)
+_BROWSER = ("_pyodide", "_pyodide_core", "js", "pyodide", "pyodide_js")
+
+
+class _NoBrowser:
+    """Finds no module that leads to the browser: a learner's file gets none of its rights."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:
+        """Raise ModuleNotFoundError for such a module, as where there is no browser."""
+        if name.partition(".")[0] in _BROWSER:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+def give_up() -> None:
+    """Take the browser away from Python for good: nothing is left but the language itself.
+
+    Whoever gets hold of a global scope all the same finds nothing in it that reaches the network,
+    what the site keeps, or another script.
+    """
+    script = importlib.import_module("js")
+    functions = script.eval("[() => 0, async () => 0, function* () {}, async function* () {}]")
+    kind = script.eval("(function () {})")  # what is asked for its kind, and makes nothing
+    kind.prototype = script.Function.prototype
+    script.globalThis.Function = kind
+    place, same = script.globalThis, getattr(script.Object, "is")
+    while not same(place, script.Object.prototype):
+        for name in script.Reflect.ownKeys(place):
+            if not _LANGUAGE.fullmatch(script.String(name)):
+                script.Reflect.deleteProperty(place, name)
+        place = script.Object.getPrototypeOf(place)
+    for each in functions:  # these make code of a text
+        script.Reflect.deleteProperty(script.Object.getPrototypeOf(each), "constructor")
+    sys.meta_path.insert(0, _NoBrowser)
+    for name in [each for each in sys.modules if each.partition(".")[0] in _BROWSER]:
+        del sys.modules[name]
 
 
 class Page:
@@ -230,7 +287,10 @@ class Page:
     def loaded(self, text: str) -> dict[str, str]:
         """Return the code for each editor that a file has, and a question before it goes there."""
         names = [step.name for step in self._exercise.steps]
-        code = ScriptPieces.of(handed_out(self._exercise), names).own_code(plain_text(text))
+        whole, ours = plain_text(text), ScriptPieces.of(handed_out(self._exercise), names)
+        if not ours.has_headings(whole) and (error := _unreadable(whole)):
+            return {"unanswered": UNREADABLE.format(error.lineno, error.msg)}
+        code = ours.own_code(whole)
         defined = {each.name for each in find_definitions("\n".join(code.values()))}
         missing = [name for name in names if name not in defined]
         asked = f"Put {len(code)} of {len(names)} steps in the place of your code here?"
@@ -269,12 +329,31 @@ class Page:
         except Unreadable as reason:
             cure = "take away what is not an answer"
             raise KitError(home_words(str(reason)), place="your code", cure=cure) from None
-        remarks = tuple(map(home_words, code.remarks))
+        remarks = (*map(home_words, code.remarks), *_newer(code.cells))
         facts = ("you", self._exercise.name, (*code.cells, *last), file)
         submission = Submission(*facts, remarks=remarks)
         names = (cells[number][0] for number in code.origins)
         self._names, self._longest = (*names, *("the last cells" for _ in last)), 0.0
         return Checking(self._exercise, submission, steps, names=self._names)
+
+
+def _unreadable(text: str, version: tuple[int, int] | None = None) -> SyntaxError | None:
+    """Return why Python, or an older one, cannot read a text; None where it can."""
+    try:
+        ast.parse(text if parsed(text) else without_magics(text).text, feature_version=version)
+    except SyntaxError as error:
+        return error
+    return None
+
+
+def _newer(cells: Sequence[str]) -> Iterator[str]:
+    """Give a line if the oldest Python that the kit runs in cannot read a cell."""
+    for cell in cells:
+        if needs_version(cell) or (parsed(cell) and _unreadable(cell, OLDEST)):
+            names = [f"`{each.name}`" for each in find_definitions(cell)]
+            where = f"What is written around {names[0]}" if names else "What stands above the steps"
+            yield f"{where} needs a newer Python than 3.11, which a terminal may have."
+            return
 
 
 def _paragraphs(said: Iterable[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -235,18 +236,136 @@ def test_an_answer_under_code_that_has_changed_since_says_so(page: Page) -> None
     expect(page.locator("#count")).to_have_text("0 of 11 steps pass")
 
 
-def test_sites_of_one_host_keep_what_is_written_apart(page: Page, host: StaticHost) -> None:
+def test_sites_of_one_host_keep_what_is_written_apart(page: Page) -> None:
     write(page, "softmax", RIGHT["softmax"])
-    kept = "Object.entries(localStorage)[0]"
-    key, state = page.evaluate(f"() => {kept}")
-    assert key == f"attention-kit /below/site/ {NAME}"
-    page.evaluate(
-        "([key, state]) => { localStorage.clear(); localStorage[key] = state; }",
-        [f"attention-kit/{NAME}", state],
-    )  # as it was kept before
+    assert page.evaluate("() => Object.keys(localStorage)") == [
+        f"attention-kit /below/site/ {NAME}"
+    ]
     page.reload()
     expect(page.locator("#softmax .cm-content")).to_contain_text("exponentials")
-    assert page.evaluate(f"() => [{kept}, localStorage.length]") == [[key, state], 1]
+
+
+def test_a_page_never_writes_over_what_is_newer_than_it(page: Page) -> None:
+    write(page, "softmax", "older")
+    key, newer = f"attention-kit /below/site/ {NAME}", '{"code":{"softmax":"newer"}}'
+    page.evaluate("([key, newer]) => { localStorage[key] = newer; }", [key, newer])
+    write(page, "softmax", "older still")
+    expect(page.locator("#kept")).to_contain_text("written in another tab")
+    assert page.evaluate("key => localStorage[key]", key) == newer
+    page.evaluate(
+        "window.was = dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))"
+    )
+    expect(page.locator("#softmax .cm-content")).to_have_text("newer")
+    page.wait_for_function("() => !window.was")
+
+
+def test_a_page_that_comes_back_shows_the_newest_code(
+    host: StaticHost, new_page: Callable[..., Page]
+) -> None:
+    page = new_page()
+    page.goto(f"{host.address}below/site/{NAME}.html")
+    write(page, "softmax", "older")
+    page.get_by_role("link", name="All exercises").click()
+    page.get_by_role("link", name="Single-head attention in NumPy").click()
+    write(page, "softmax", "newer")
+    page.evaluate("() => { setTimeout(() => history.go(-2)); }")
+    page.wait_for_timeout(2_000)
+    expect(page.locator("#softmax .cm-content")).to_have_text("newer")
+    page.locator("#softmax .cm-content").press("End")
+    page.keyboard.type("!")
+    assert "newer" in page.evaluate("() => Object.values(localStorage)[0]")
+
+
+ATTACK = """import gc, sys
+try:
+    import js
+    from pyodide.code import run_js
+    run_js("fetch")
+except BaseException as error:
+    print("no script:", type(error).__name__)
+frame, found = sys._getframe(), [*map(sys.modules.get, ["js", "pyodide_js"]), *gc.get_objects()]
+while frame:
+    found += frame.f_locals.values()
+    frame = frame.f_back
+for each in found:
+    if "JsProxy" in type(each).__name__ or type(each) is type(sys):
+        for name in {names}:
+            if "Js" in type(getattr(each, name, None)).__name__:
+                print("got", name)
+        try:
+            print("got", each.constructor.constructor("return 42")())
+        except Exception:
+            pass
+print("the end")
+"""
+NAMES = (
+    *("caches", "fetch", "XMLHttpRequest", "WebSocket", "EventSource", "indexedDB", "Worker"),
+    *("BroadcastChannel", "importScripts", "navigator", "eval", "setTimeout", "postMessage"),
+)
+
+
+@pytest.mark.parametrize("guarded", [True, False])
+def test_code_in_python_gets_none_of_the_rights_of_the_site(
+    folder: Path, new_page: Callable[..., Page], tmp_path: Path, guarded: bool
+) -> None:
+    site = shutil.copytree(folder, tmp_path / "site")
+    if not guarded:  # whoever gets hold of a global scope in spite of all
+        _rewrite(
+            site / "kit.zip", "autograder/site/in_page.py", "_BROWSER = (", "_BROWSER = () and ("
+        )
+    with StaticHost(site) as host:
+        page = new_page()
+        page.goto(f"{host.address}{NAME}.html")
+        attack = ATTACK.replace("{names}", repr(NAMES))
+        write(page, "softmax", f"{attack}\n\ndef softmax(scores):\n    return scores")
+        told = answer(page, "softmax")
+    assert "no script: " in told and "the end" in told and "got" not in told, told
+
+
+def _rewrite(archive: Path, name: str, old: str, new: str) -> None:
+    with zipfile.ZipFile(archive) as before:
+        files = {each: before.read(each) for each in before.namelist()}
+    assert old.encode() in files[name]
+    files[name] = files[name].replace(old.encode(), new.encode())
+    with zipfile.ZipFile(archive, "w") as after:
+        for each, content in files.items():
+            after.writestr(each, content)
+
+
+FORGED = """import sys
+sys.modules["autograder.site.in_page"].Card.html = lambda card: (
+    "<p onclick=x style='position:fixed'>told</p><meta http-equiv=refresh content='0;url=/else'>"
+    "<style>header { display: none }</style><a href=https://example.org>Sign in</a><input><svg>"
+)
+
+
+def softmax(scores):
+    return scores
+"""
+
+
+def test_of_a_forged_answer_only_what_a_card_is_made_of_is_shown(page: Page) -> None:
+    write(page, "softmax", FORGED)
+    answer(page, "softmax")
+    assert page.locator("#softmax .answer").inner_html() == '<p style="position:fixed">told</p>'
+    expect(page.locator("#softmax .answer")).to_have_css("contain", "paint")
+
+
+def test_a_pass_counts_only_with_the_code_that_it_was_given_for(page: Page) -> None:
+    helped = RIGHT["scale_scores"].replace("return ", "return one() * ")
+    write(page, "softmax", f"def one():\n    return 1\n\n\n{RIGHT['softmax']}")
+    write(page, "scale_scores", helped)
+    for step in ("softmax", "scale_scores"):
+        assert "checks pass" in answer(page, step)
+    expect(page.locator("#count")).to_have_text("2 of 11 steps pass")
+    write(page, "softmax", RIGHT["softmax"])
+    expect(page.locator("#count")).to_have_text("0 of 11 steps pass")
+    expect(page.locator("#scale_scores .answer")).to_contain_text("of the code before")
+
+
+def test_code_that_is_nested_too_deeply_is_named_as_that(page: Page) -> None:
+    write(page, "softmax", f"x = {'+'.join(20_000 * ['1'])}\n{RIGHT['softmax']}")
+    assert "nested, too deeply for a browser" in answer(page, "softmax")
 
 
 def test_python_that_cannot_be_interrupted_is_started_anew_and_the_code_stays(page: Page) -> None:
@@ -400,9 +519,13 @@ def test_a_file_that_is_loaded_while_python_loads_waits_and_then_says_what_came_
     kept = page.locator("#kept")
     expect(kept).to_have_text("mine.py holds no step of this exercise.")
     assert page.evaluate("told")[0] == "mine.py is read as soon as Python is ready."
+    large = tmp_path / "large.py"
+    large.write_bytes(1_000_001 * b"x")
+    page.locator("#load").set_input_files(large)
+    expect(kept).to_have_text("large.py was not read: it is larger than 1 MB.")
     file.write_text(RIGHT["softmax"], encoding="utf-8")
     page.locator("#load").set_input_files(file)
-    expect(kept).to_have_text("These steps are from mine.py now, and are checked: softmax.")
+    expect(kept).to_have_text("1 of 11 steps are from mine.py, and are checked.")
     expect(page.locator("#softmax .answer")).to_contain_text("9 of 9 checks pass")
     assert page.locator("#softmax .cm-line").first.inner_text().startswith("def softmax(")
 

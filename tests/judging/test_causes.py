@@ -552,3 +552,12 @@ def test_layers_that_share_weights_are_the_cause_of_what_a_layer_gives() -> None
     form = ResultSpec(("q_linear", "k_linear"), (None, None))
     finding = judge_layers(LinearLayers(wanted, form), Returned((wanted[0], wanted[0])), ())
     assert finding and finding.cause
+
+
+def test_whole_numbers_that_are_too_large_for_a_browser_alone_are_told_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    error = ExceptionReport("OverflowError", "Python int too large to convert to C long", 1, "x")
+    assert meaning(error) == ""
+    monkeypatch.setattr("sys.maxsize", 2**31 - 1)
+    assert "have 32 bits" in meaning(error) and "in a terminal they have 64" in meaning(error)

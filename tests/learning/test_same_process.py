@@ -1,6 +1,7 @@
 """Where there are no processes, a check does its work in this one, and leaves it as it was."""
 
 from __future__ import annotations
+import __future__
 
 import builtins
 import json
@@ -17,6 +18,7 @@ import numpy as np
 import pytest
 
 from autograder.learning.checking import check_work
+from autograder.learning.job import with_annotations
 from autograder.learning.process import Child
 from autograder.learning.same_process import SameProcess
 from autograder.values.exercise import Exercise, read_exercise
@@ -183,3 +185,14 @@ def test_it_takes_one_job_after_another(exercise: Exercise, check: Check) -> Non
         "e = np.exp(scores - scores.max(-1, keepdims=True))", "return e / e.sum(-1)[..., None]"
     )
     assert [check(code)["passes"] for code in (right, body("exit()"), right)] == [True, False, True]
+
+
+def test_annotations_count_when_code_is_loaded_as_in_pythons_that_read_them_then() -> None:
+    later = __future__.annotations.compiler_flag  # as where they are read only when asked for
+    code = (
+        "def f(x: {}, *y: {}) -> int:\n    z: int = 1\n    return z\n\n\nclass A:\n    a: int = 1\n"
+    )
+    exec(compile(with_annotations(code.format("int", "'B'")), "own", "exec", later, True), {})
+    for hints in (("Floot", "int"), ("int", "Floot")):
+        with pytest.raises(NameError, match="Floot"):
+            exec(compile(with_annotations(code.format(*hints)), "own", "exec", later, True), {})

@@ -26,9 +26,7 @@ from autograder.play.training import (
     trained,
 )
 from autograder.play.training_task import (
-    CLASSES,
     GIVEN,
-    SIDE,
     TASKS,
     drawn_digits,
     joined,
@@ -38,8 +36,10 @@ from autograder.play.training_task import (
     task_named,
 )
 from autograder.play.training_words import (
+    CLASSES,
     COUNT,
     MOMENTS,
+    SIDE,
     Moment,
     TrainingResult,
     copies,

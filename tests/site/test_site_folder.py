@@ -38,7 +38,8 @@ assert in_page.__file__.startswith(sys.argv[1])
 page = in_page.Page(f"{sys.argv[1]}/assignments/numpy_single_head")
 code = "import numpy as np\\ndef softmax(scores):\\n    print('<b>')\\n    return scores"
 answer = json.loads(page.answer(json.dumps({"cells": [["yours", code]], "step": "softmax"}), str))
-needless = {"click", "nbgrader", "pytest", "rich", "watchfiles"} & {*sys.modules}
+heavy = {"click", "nbformat", "nbgrader", "pytest", "rich", "torch", "watchfiles"}
+needless = heavy & {*sys.modules}
 print(json.dumps([answer, sorted(needless)]))
 """
 
@@ -367,3 +368,21 @@ def test_a_card_tells_as_many_checks_as_it_counts_and_promises_none_that_do_not_
         rows = re.findall(r"<li[^>]*>(.*?)</li>", card)
         assert f"{step}: {len(rows)} of {len(rows)} checks pass." in card
         assert "when these pass" not in card, rows
+
+
+def test_a_file_without_headings_that_python_cannot_read_is_put_nowhere() -> None:
+    page = in_page.Page(str(EXERCISE.folder))
+    broken = RIGHT["softmax"].replace("sum(axis=-1, keepdims=True)", "sum(axis=-1, keepdims=True")
+    text = f"import numpy as np\n\n{broken}\n\n{RIGHT['scale_scores']}"
+    assert list(told := page.loaded(text)) == ["unanswered"]
+    assert "Python cannot read its line" in told["unanswered"]
+    assert "softmax" in page.loaded(text.replace("keepdims=True\n", "keepdims=True)\n"))
+
+
+def test_what_an_older_python_cannot_read_is_named() -> None:
+    page = in_page.Page(str(EXERCISE.folder))
+    code = f"import numpy as np\n{RIGHT['softmax']}"
+    assert "newer Python than 3.11" not in page.check([("yours", code)], "softmax")["html"]
+    newer = f'import numpy as np\n{RIGHT["softmax"]}\n\ndef f():\n    return f"{{"a"}}"\n'
+    told = page.check([("yours", newer)], "softmax")
+    assert "needs a newer Python than 3.11" in told["html"]

@@ -84,6 +84,8 @@ def hand_ins() -> Iterator[tuple[str, str]]:
         text = "def softmax(scores):\n" + textwrap.indent(body, "    ")
         yield name, written(NAME, softmax=text)
     yield "is no Python", written(NAME, softmax="def softmax(scores)\n    return scores")
+    hinted = "def softmax(scores: Floot[np.ndarray, 'B S S']):\n    return scores"
+    yield "has a slip in a type hint", written(NAME, softmax=hinted)
     for name, code in BELOW.items():
         yield name, f"{written(NAME)}\n\n{code}\n"
 

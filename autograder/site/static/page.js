@@ -1,17 +1,13 @@
 // The page of an exercise: editors, buttons, and what is kept in this browser.
-import {
-  EditorState, EditorView, autocompletion, basicSetup, classHighlighter, closeCompletion,
-  completionKeymap, indentUnit, indentWithTab, keymap, python, syntaxHighlighting,
-} from "./editor.js";
+import * as Editor from "./editor.js";
 
 const SILENT = { seconds: 45, words: "Python does not answer." }; // where it names no limit itself
 const ANEW = "Python was started anew; your code is as it was.";
-const GONE = "Python is not there.";
+const [GONE, TOO_DEEP] = ["Python is not there.", ": code calls itself, or is nested, too deeply for a browser."];
 const AGAIN = "To try once more, load this page again.";
 const OLD = "You have changed your code since: this answer is of the code before.";
 const { exercise, below, finale, steps } = JSON.parse(document.getElementById("facts").textContent);
 const KEY = `attention-kit ${new URL(".", location).pathname} ${exercise}`; // one host, many sites
-const ONCE = `attention-kit/${exercise}`; // what it was for all sites: the first to open takes it
 const EMPTY = { code: {}, passed: {}, hints: {}, met: [] };
 const LAST = document.getElementById("finale");
 const editors = {};
@@ -19,17 +15,14 @@ const made = (kind, properties) => Object.assign(document.createElement(kind), p
 const place = (step, name) => document.querySelector(`#${step} .${name}`);
 const tell = (words) => { document.getElementById("python").textContent = words; };
 const say = (words) => { document.getElementById("kept").textContent = words; };
-let elsewhere = false; // whether another tab has written what is kept
+let [elsewhere, kept] = [false, null]; // whether another tab has written what is kept; what it was here
 const state = read();
 
 function read() {
   try {
-    const before = localStorage.getItem(ONCE);
-    if (before && !localStorage.getItem(KEY)) {
-      localStorage.setItem(KEY, before);
-      localStorage.removeItem(ONCE);
-    }
-    return sound(localStorage.getItem(KEY) ?? "{}");
+    const state = sound(localStorage.getItem(KEY) ?? "{}");
+    kept = localStorage.getItem(KEY); // the sound part, where it was damaged
+    return state;
   } catch {
     return EMPTY; // nothing can be kept, which is said as soon as something should be
   }
@@ -38,11 +31,10 @@ function read() {
 /** What can be read of a text that was kept; where that is not all, the text is put aside. */
 function sound(text) {
   const those = (kind, all) => Object.fromEntries(Object.entries(all ?? {}).filter(([, each]) => typeof each === kind));
-  let found;
-  try { found = { ...EMPTY, ...JSON.parse(text) }; } catch { found = {}; }
-  const { code, passed, hints, met } = found;
-  const kept = { code: those("string", code), passed: those("string", passed), hints: those("number", hints) };
-  kept.met = Object.values(those("string", met));
+  let found = {};
+  try { found = { ...EMPTY, ...JSON.parse(text) }; } catch { /* nothing of it can be read */ }
+  const [code, passed] = [those("string", found.code), those("string", found.passed)];
+  const kept = { code, passed, hints: those("number", found.hints), met: Object.values(those("string", found.met)) };
   if (JSON.stringify(kept) !== JSON.stringify(found)) {
     putAside(text);
     localStorage.setItem(KEY, JSON.stringify(kept));
@@ -51,8 +43,8 @@ function sound(text) {
 }
 
 function putAside(text) {
-  let number = 1;
   const name = () => KEY.replace("attention-kit", `damaged${number}`);
+  let number = 1;
   while (localStorage.getItem(name())) number += 1;
   localStorage.removeItem(KEY); // there may not be room for both
   localStorage.setItem(name(), text);
@@ -61,60 +53,77 @@ function putAside(text) {
 }
 
 function keep() {
-  if (elsewhere) return;
-  try { localStorage.setItem(KEY, JSON.stringify(state)); }
-  catch { say("This browser keeps nothing here: save your code as .py."); }
+  try {
+    if (![null, kept].includes(localStorage.getItem(KEY))) writtenElsewhere();
+    if (elsewhere) return;
+    localStorage.setItem(KEY, JSON.stringify(state));
+    kept = localStorage.getItem(KEY);
+  } catch { say("This browser keeps nothing here: save your code as .py."); }
+}
+
+function writtenElsewhere() {
+  elsewhere = true; // and what is kept is newer than what this page has
+  say("You have written in another tab, so nothing is changed here. To go on here, load this page again.");
 }
 
 for (const { name } of steps) {
   const box = place(name, "editor");
   const stub = box.textContent;
-  const changed = EditorView.updateListener.of((update) => {
-    if (update.docChanged) written(name, update.state.doc.toString(), stub);
+  const changed = Editor.EditorView.updateListener.of(({ docChanged, startState, state }) => {
+    if (docChanged) written(name, startState.doc.toString(), state.doc.toString(), stub);
   });
-  const run = () => { check(name); return true; };
-  const leave = (view) => { closeCompletion(view); return false; }; // and then Tab leads out
+  const run = () => !!check(name);
+  const leave = (view) => Editor.closeCompletion(view) && false; // and then Tab leads out
   box.textContent = "";
-  editors[name] = new EditorView({
+  editors[name] = new Editor.EditorView({
     parent: box,
-    state: EditorState.create({
+    state: Editor.EditorState.create({
       doc: state.code[name] ?? stub,
       extensions: [
-        keymap.of([{ key: "Mod-Enter", run }, { key: "Escape", run: leave }, ...completionKeymap, indentWithTab]),
-        autocompletion({ selectOnOpen: false, defaultKeymap: false }), // Enter makes a new line
-        basicSetup, python(), syntaxHighlighting(classHighlighter), indentUnit.of("    "), changed,
-        EditorState.changeFilter.of(() => !elsewhere),
-        EditorView.contentAttributes.of({ "aria-label": `Your code for ${name}` }),
+        Editor.keymap.of([{ key: "Mod-Enter", run }, { key: "Escape", run: leave }, ...Editor.completionKeymap, Editor.indentWithTab]),
+        Editor.autocompletion({ selectOnOpen: false, defaultKeymap: false }), // Enter makes a new line
+        Editor.basicSetup, Editor.python(), Editor.syntaxHighlighting(Editor.classHighlighter), Editor.indentUnit.of("    "), changed,
+        Editor.EditorState.changeFilter.of(() => !elsewhere),
+        Editor.EditorView.contentAttributes.of({ "aria-label": `Your code for ${name}` }),
       ],
     }),
   });
   editors[name].stub = stub;
 }
 
-function written(name, text, stub) {
+function written(name, before, text, stub) {
   if (text === stub) delete state.code[name];
   else state.code[name] = text;
-  delete state.passed[name];
+  for (const each of reached(name, before + "\n" + text)) {
+    delete state.passed[each];
+    age(place(each, "answer"));
+  }
   keep();
   count();
-  age(place(name, "answer"));
+}
+
+const NAMED = /^(?:(?:async +)?def|class) +(\w+)|^(\w+)[^=(\n]*=/gm; // at the top of an editor
+
+/** The steps whose code reaches what an editor has or had: each uses a name of one that does. */
+function reached(step, text) {
+  const found = new Set([step]);
+  for (const each of found) { // goes on with what is added
+    const names = [...(each === step ? text : codeOf(each)).matchAll(NAMED)].map(([, own, set]) => own ?? set);
+    const uses = new RegExp(`\\b(${names.join("|")})\\b`);
+    for (const { name } of steps) if (names.length && uses.test(codeOf(name))) found.add(name);
+  }
+  return found;
 }
 
 /** Mark an answer, if there is one, as of code that is not there any more. */
-function age(box) {
-  if (!box.firstElementChild || box.firstElementChild.matches(".old")) return;
-  box.prepend(made("p", { className: "old", textContent: OLD }));
-}
-
+const age = (box) => box.querySelector(":scope > :first-child:not(.old)")
+  && box.prepend(made("p", { className: "old", textContent: OLD }));
 const codeOf = (name) => editors[name].state.doc.toString();
 
 /** The pieces of the file, with what each is called when a line of it is told. */
-function cells() {
-  const pieces = steps.flatMap(({ name, above }) => [
-    [`the lines above ${name}`, above], [`your ${name}`, codeOf(name)],
-  ]);
-  return [...pieces, ["the last lines", below]];
-}
+const cells = () => [...steps.flatMap(({ name, above }) => [
+  [`the lines above ${name}`, above], [`your ${name}`, codeOf(name)],
+]), ["the last lines", below]];
 
 let worker, timer, number = 0;
 let [ready, missing] = [false, false]; // whether Python is there, and whether it cannot be had
@@ -130,13 +139,13 @@ function start() {
   worker.postMessage({ exercise });
 }
 
-function heard({ event, what, id, piece, answer }) {
+function heard({ event, what, id, piece, answer, why }) {
   if (event === "loading") tell(`${what} is loading …`);
   if (event === "failed") failed(AGAIN);
   if (event === "ready") isReady();
-  if (event === "piece" && !piece.limit) waiting.get(id)?.told(piece);
-  if (event === "answer") waiting.get(id)?.end(answer);
-  if (event === "broken") restart("Python has ended.");
+  if (piece && !piece.limit) waiting.get(id)?.told(piece);
+  if (answer) waiting.get(id)?.end(answer);
+  if (event === "broken") restart(`Python has ended${/call stack|recursion/.test(why) ? TOO_DEEP : "."}`);
   else listen(piece?.limit);
 }
 
@@ -145,8 +154,7 @@ async function isReady() {
   ready = true;
   tell("Python is ready.");
   try {
-    await navigator.serviceWorker.register("service.js");
-    await navigator.serviceWorker.ready;
+    await navigator.serviceWorker.register("service.js").then(() => navigator.serviceWorker.ready);
     if (!document.getElementById("kept").textContent) say("This page works offline now.");
   } catch { /* without one, the page works as long as there is a network */ }
 }
@@ -162,16 +170,12 @@ function failed(why) {
   tell(`Python could not be loaded. ${why} These pages are tested in Chromium and Firefox.`);
   end(GONE);
 }
-
-function restart(why) {
-  end(`${why} ${ANEW}`);
-  start();
-}
+const restart = (why) => { end(`${why} ${ANEW}`); start(); };
 
 /** End Python, whatever it does; who waits is told. */
-function end(words) {
+function end(unanswered) {
   worker?.terminate();
-  for (const each of [...waiting.values()]) each.end({ unanswered: words });
+  for (const each of [...waiting.values()]) each.end({ unanswered });
 }
 
 /** Ask Python; `told` is given what it says before it has the whole answer. */
@@ -186,109 +190,112 @@ function ask(question, told) {
   });
 }
 
+const DRAWN = /^(br|code|details|div|li|p|pre|strong|summary|t(able|body|d|h|head|r)|ul)$/;
+const SAID = /^(aria-label|colspan|scope|style)$/;
+
+/** What Python draws, and no more than its cards are made of: a learner's code can draw it, too. */
+function drawn({ html, unanswered }) {
+  const { content } = made("template", { innerHTML: html ?? unanswered });
+  for (const each of content.querySelectorAll("*")) {
+    if (!DRAWN.test(each.localName)) each.remove();
+    for (const { name } of [...each.attributes]) if (!SAID.test(name)) each.removeAttribute(name);
+  }
+  return content;
+}
+
 /** Put what was asked for right below the buttons, where it is seen. */
 const first = (step, name) => { place(step, "buttons").after(place(step, name)); return place(step, name); };
-
 async function check(step) {
   const box = first(step, "answer");
   const asked = codeOf(step);
-  closeCompletion(editors[step]); // it would lie over the answer
+  Editor.closeCompletion(editors[step]); // it would lie over the answer
   box.textContent = ready ? "checking …" : "checking, as soon as Python is ready …";
   const answer = await ask({ cells: cells(), step });
-  box.innerHTML = answer.html ?? answer.unanswered; // the kit's, in which all text is escaped
+  box.replaceChildren(drawn(answer));
   if (answer.unanswered) return;
   if (answer.printed) box.append(made("pre", { textContent: `Your code printed:\n${answer.printed}` }));
   if (answer.mistake && !state.met.includes(answer.mistake)) state.met.push(answer.mistake);
   if (codeOf(step) !== asked) return age(box); // written on meanwhile
+  delete state.passed[step];
   if (answer.passes) state.passed[step] = new Date().toISOString();
-  else delete state.passed[step];
   keep();
   count();
 }
 
 /** Let the layer read the sentence and speak, as the pieces of it come. */
 async function speak() {
-  const [button, box] = [LAST.querySelector("button"), LAST.querySelector(".shown")];
-  button.disabled = true;
-  box.ariaBusy = "true"; // nobody wants it read out letter by letter
-  box.textContent = "Your layer is reading …";
-  let speech;
-  const told = ({ html, text }) => {
+  let [box, speech] = [LAST.querySelector(".shown")];
+  box.ariaBusy = "true"; // nobody wants it read out letter by letter; and it is pressed once
+  count();
+  box.textContent = "Every step is checked once more …";
+  const needed = steps.filter((each) => each.needed).map(({ name }) => name);
+  for (const name of needed) await check(name);
+  const failing = needed.filter((name) => !state.passed[name]);
+  box.textContent = failing.length ? `Not yet: ${failing.join(", ")} does not pass any more.` : "Your layer is reading …";
+  const told = ({ html, unanswered, text }) => {
     if (box.firstChild.nodeType === Node.TEXT_NODE) box.textContent = "";
-    if (html) box.insertAdjacentHTML("beforeend", html);
+    if (html ?? unanswered) box.append(drawn({ html, unanswered }));
     else (speech ??= box.appendChild(made("pre"))).append(text);
   };
-  const answer = await ask({ cells: cells(), last: finale, met: state.met }, told);
-  told({ html: answer.html ?? `<p>${answer.unanswered}</p>` });
+  if (!failing.length) told(await ask({ cells: cells(), last: finale, met: state.met }, told));
   box.ariaBusy = "false";
-  button.disabled = false;
+  count();
 }
 
 function hint(step) {
-  state.hints[step] = (state.hints[step] ?? 0) + 1;
+  const number = state.hints[step] = (state.hints[step] ?? 0) + 1;
+  const newest = Object.assign(first(step, "hints").querySelector(`[data-from="${number}"]`), { tabIndex: -1 });
   keep();
-  const newest = first(step, "hints").querySelector(`[data-from="${state.hints[step]}"]`);
   showHints(step);
   newest.scrollIntoView({ block: "nearest" });
-  newest.tabIndex = -1;
   if (place(step, "buttons [data-act=hint]").disabled) newest.focus(); // the button cannot have it
 }
 
 function showHints(step) {
-  const shown = state.hints[step] ?? 0;
+  const [shown, button] = [state.hints[step] ?? 0, place(step, "buttons [data-act=hint]")];
   const parts = [...place(step, "hints").querySelectorAll("[data-from], [data-until]")];
   for (const each of parts) each.hidden = shown < each.dataset.from || shown >= each.dataset.until;
-  const button = place(step, "buttons [data-act=hint]");
   button.disabled = parts.every((each) => !(shown < each.dataset.from));
   button.textContent = button.disabled ? "No hint is left" : "Hint";
 }
 
 const chosen = (step) => [...place(step, "hints").querySelectorAll("[data-place]")]
   .sort((one, other) => one.dataset.place - other.dataset.place);
-
 /** Choose a line, or not any more; each says at what place it was chosen. */
 function choose(step, line) {
-  const before = chosen(step);
-  const order = before.includes(line) ? before.filter((each) => each !== line) : [...before, line];
-  delete line.dataset.place;
-  line.ariaLabel = null;
+  const order = chosen(step).filter((each) => each !== line);
+  if (!line.dataset.place) order.push(line);
+  [line.ariaLabel] = [null, delete line.dataset.place];
   order.forEach((each, index) => {
-    each.dataset.place = index + 1;
-    each.ariaLabel = `${each.textContent}, chosen as number ${index + 1}`;
+    each.ariaLabel = `${each.textContent}, chosen as number ${each.dataset.place = index + 1}`;
   });
 }
 
 async function order(step) {
   const told = place(step, "hints .told");
   told.textContent = "trying …";
-  const answer = await ask({ order: chosen(step).map(({ dataset }) => Number(dataset.line)), step });
-  told.innerHTML = answer.html ?? answer.unanswered;
+  told.replaceChildren(drawn(await ask({ order: chosen(step).map(({ dataset }) => Number(dataset.line)), step })));
 }
+const reset = (step) => confirm(`Put the stub of ${step} back? Your code of this step is lost.`)
+  && write(step, editors[step].stub);
 
-function reset(step) {
-  if (confirm(`Put the stub of ${step} back? Your code of this step is lost.`)) write(step, editors[step].stub);
-}
-
-function write(step, text) {
-  const view = editors[step];
-  view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
+function write(step, insert) {
+  editors[step].dispatch({ changes: { from: 0, to: codeOf(step).length, insert } });
   place(step, "answer").textContent = "";
 }
 
 /** Offer the file of the exercise, with the code of every editor in the place of its stub. */
 const save = () => offered(cells().map(([, piece]) => piece).join("\n"), `${exercise}.py`).click();
-
-function offered(text, download, textContent = "") {
-  const href = URL.createObjectURL(new Blob([text], { type: "text/x-python" }));
-  return made("a", { href, download, textContent });
-}
+const offered = (text, download, textContent = "") =>
+  made("a", { href: URL.createObjectURL(new Blob([text], { type: "text/x-python" })), download, textContent });
 
 /** Put the steps of a file into the editors. */
 async function load({ target }) {
   const [file] = target.files;
   target.value = "";
   if (!file || elsewhere) return;
-  if (!ready) say(`${file.name} is read as soon as Python is ready.`);
+  if (file.size > 1e6) return say(`${file.name} was not read: it is larger than 1 MB.`);
+  say(ready ? `${file.name} is being read …` : `${file.name} is read as soon as Python is ready.`);
   const code = await ask({ file: await file.text() });
   const names = steps.map(({ name }) => name).filter((name) => code[name] !== undefined);
   if (elsewhere) return; // it was said why
@@ -297,7 +304,7 @@ async function load({ target }) {
   if (names.length === 0) return say(`${file.name} holds no step of this exercise.`);
   if (!confirm(`${file.name}: ${code.question}`)) return;
   names.forEach((name) => write(name, code[name]));
-  say(`These steps are from ${file.name} now, and are checked: ${names.join(", ")}.`);
+  say(`${names.length} of ${steps.length} steps are from ${file.name}, and are checked.`);
   for (const name of names) await check(name);
 }
 
@@ -310,22 +317,17 @@ function count() {
   }
   if (!LAST) return;
   const all = steps.every(({ name, needed }) => !needed || state.passed[name]);
-  LAST.querySelector("button").disabled = !all;
-  LAST.querySelector("span").hidden = all;
-  LAST.querySelector(".built").hidden = !all;
+  LAST.querySelector("button").disabled = !all || LAST.querySelector(".shown").ariaBusy === "true";
+  [LAST.querySelector("span").hidden, LAST.querySelector(".built").hidden] = [all, !all];
 }
 
 document.addEventListener("click", ({ target }) => {
-  const step = target.closest("[data-step]")?.dataset.step;
   const act = { check, hint, reset, choose, order, save, speak }[target.dataset?.act];
-  act?.(step, target);
+  act?.(target.closest("[data-step]")?.dataset.step, target);
 });
 document.getElementById("load").addEventListener("change", load);
-window.addEventListener("storage", ({ key }) => {
-  if (key !== KEY) return;
-  elsewhere = true;
-  say("You have written in another tab, so nothing is changed here. To go on here, load this page again.");
-});
+window.addEventListener("storage", ({ key }) => { if (key === KEY) writtenElsewhere(); });
+window.addEventListener("pageshow", ({ persisted }) => { if (persisted) location.reload(); }); // it is as it was left
 steps.forEach(({ name }) => showHints(name));
 count();
 start();

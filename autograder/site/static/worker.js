@@ -1,7 +1,7 @@
 // Python in a worker: the page stays alive, and can end it. The first message names the exercise.
 import { loadPyodide } from "./pyodide/pyodide.mjs";
 
-const say = (message) => self.postMessage(message);
+const say = self.postMessage.bind(self);
 let page, started;
 
 const lost = (why) => { if (!page) { console.error(why); say({ event: "failed" }); } };
@@ -24,8 +24,8 @@ async function start(exercise) {
   say({ event: "loading", what: "the exercise" });
   python.unpackArchive(new Uint8Array(await archive), "zip", { extractDir: "/kit" });
   python.runPython("import sys; sys.path.insert(0, '/kit')");
-  const { Page } = python.pyimport("autograder.site.in_page");
-  page = Page(`/kit/assignments/${exercise}`);
+  const { Page, give_up } = python.pyimport("autograder.site.in_page");
+  [page] = [Page(`/kit/assignments/${exercise}`), give_up()]; // there is one only where that went well
   say({ event: "ready" });
 }
 
@@ -35,8 +35,7 @@ self.onmessage = async ({ data }) => {
   if (data.exercise || !page) return; // if not, it was said why
   try {
     const tell = (piece) => say({ event: "piece", id: data.id, piece: JSON.parse(piece) });
-    const answer = JSON.parse(page.answer(JSON.stringify(data), tell));
-    say({ event: "answer", id: data.id, answer });
+    say({ event: "answer", id: data.id, answer: JSON.parse(page.answer(JSON.stringify(data), tell)) });
   } catch (error) {
     say({ event: "broken", id: data.id, why: String(error) });
   }
