@@ -121,7 +121,7 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Verdict]:
 # --- what is kept ---------------------------------------------------------------------------------
 
 
-def test_a_journal_gives_back_what_it_was_given_until_it_is_told_to_forget(
+def test_a_journal_gives_back_what_it_was_given_but_not_while_it_is_judged_anew(
     tmp_path: Path, verdicts: dict[str, Verdict]
 ) -> None:
     journal = Journal(tmp_path / JOURNAL)
@@ -131,8 +131,9 @@ def test_a_journal_gives_back_what_it_was_given_until_it_is_told_to_forget(
     journal.keep(key, verdict)
     assert journal.find(key, "another", EXERCISE) == replace(verdict, student="another")
     assert journal.find("another key", "another", EXERCISE) is None
-    journal.forget([key])
-    assert journal.find(key, "another", EXERCISE) is None
+    with journal.judged_anew([key]):
+        assert journal.find(key, "another", EXERCISE) is None
+    assert journal.find(key, "another", EXERCISE) == replace(verdict, student="another")
 
 
 def test_no_lock_is_held_between_two_verdicts_and_all_is_in_its_place_at_the_end(
