@@ -13,7 +13,6 @@ from pathlib import Path
 
 from nbgrader.utils import notebook_hash
 
-from autograder.course.course_update import handed_out
 from autograder.course.creation import Course, notebook_name
 from autograder.course.gradebook import write_gradebook
 from autograder.course.gradebook_entries import read_gradebook
@@ -68,6 +67,8 @@ class PageDelivery:
         grouped = frozenset(
             each for group in read_groups(course.directory).values() for each in group
         )
+        from autograder.course.course_update import handed_out  # in the starter only
+
         outbound = handed_out(course, read_settings(course)) if held else None
         exchange = outbound.with_name("feedback") if outbound else None
         return cls(course, exercise, input_secret(course.secret_folder), held, grouped, exchange)
