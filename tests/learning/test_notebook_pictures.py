@@ -488,7 +488,10 @@ def test_without_the_bonus_the_other_pictures_are_there(
     ("body", "said"),
     [
         ("raise ValueError('axes')", "your layer stops with ValueError: axes."),
-        ("return missing", "there is no `missing`: run the cells above"),
+        (
+            "return missing",
+            "there is no `missing`: is the code there that defines it, and has it run?",
+        ),
         ("return attention_output[0, 0]", "No picture yet:"),
         ("return 3 * attention_output.permute(0, 2, 1, 3).flatten(2)", "0.48) is expected. Which"),
     ],

@@ -98,4 +98,6 @@ def test_what_is_not_there_yet_is_told_and_nothing_is_raised(
         raise NameError("name 'Layer' is not defined", name="Layer")
 
     speak(not_run_yet)
-    assert "there is no `Layer`: run the cells above" in " ".join(capsys.readouterr().out.split())
+    assert "there is no `Layer`: is the code there that defines it" in " ".join(
+        capsys.readouterr().out.split()
+    )

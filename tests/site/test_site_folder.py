@@ -33,7 +33,7 @@ ALONE = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
 from autograder.judging import time_limit
-from autograder.site import in_page, site_folder
+from autograder.site import in_page
 assert in_page.__file__.startswith(sys.argv[1])
 page = in_page.Page(f"{sys.argv[1]}/assignments/numpy_single_head")
 code = "import numpy as np\\ndef softmax(scores):\\n    print('<b>')\\n    return scores"
@@ -47,7 +47,7 @@ print(json.dumps([answer, sorted(needless)]))
 CARDS = """
 import json, sys
 from autograder.judging import time_limit
-from autograder.site import in_page, site_folder
+from autograder.site import in_page
 page = in_page.Page(f"{sys.argv[1]}/assignments/numpy_single_head")
 code = sys.stdin.read()
 print(json.dumps([page.check([["yours", code]], step)["html"] for step in sys.argv[2:]]))
