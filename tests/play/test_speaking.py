@@ -16,7 +16,7 @@ from autograder.checks.reference import read_reference
 from autograder.learning.card import shown_in_page
 from autograder.learning.notebook_check import NotRightYet, met_mistakes, open_exercise
 from autograder.learning.notebook_layer import show_numbers
-from autograder.play.training_cell import speak
+from autograder.play.speaking import speak
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "numpy_single_head"
