@@ -429,6 +429,7 @@ def test_a_list_of_names_takes_no_key_and_lies_over_no_answer(page: Page) -> Non
     assert editor.inner_text().rstrip() == begun
     begin()
     page.keyboard.press("ArrowDown")
+    page.wait_for_timeout(200)  # a list that has only just opened takes no Enter
     page.keyboard.press("Enter")
     assert editor.inner_text() == f"{begun}res"
     begin()

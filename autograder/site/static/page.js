@@ -15,6 +15,8 @@ const made = (kind, properties) => Object.assign(document.createElement(kind), p
 const place = (step, name) => document.querySelector(`#${step} .${name}`);
 const tell = (words) => { document.getElementById("python").textContent = words; };
 const say = (words) => { document.getElementById("kept").textContent = words; };
+const offered = (text, download, textContent = "") =>
+  made("a", { href: URL.createObjectURL(new Blob([text], { type: "text/x-python" })), download, textContent });
 let [elsewhere, kept] = [false, null]; // whether another tab has written what is kept; what it was here
 const state = read();
 
@@ -286,8 +288,6 @@ function write(step, insert) {
 
 /** Offer the file of the exercise, with the code of every editor in the place of its stub. */
 const save = () => offered(cells().map(([, piece]) => piece).join("\n"), `${exercise}.py`).click();
-const offered = (text, download, textContent = "") =>
-  made("a", { href: URL.createObjectURL(new Blob([text], { type: "text/x-python" })), download, textContent });
 
 /** Put the steps of a file into the editors. */
 async function load({ target }) {
