@@ -423,13 +423,13 @@ def test_a_list_of_names_takes_no_key_and_lies_over_no_answer(page: Page) -> Non
         write(page, "softmax", begun[:-3])
         page.keyboard.type(begun[-3:])
         expect(names).to_be_visible()
+        page.wait_for_timeout(200)  # a list that has only just opened takes no key
 
     begin()
     page.keyboard.press("Enter")
     assert editor.inner_text().rstrip() == begun
     begin()
     page.keyboard.press("ArrowDown")
-    page.wait_for_timeout(200)  # a list that has only just opened takes no Enter
     page.keyboard.press("Enter")
     assert editor.inner_text() == f"{begun}res"
     begin()
