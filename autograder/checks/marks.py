@@ -1,4 +1,4 @@
-"""What the marks of a check say: its step, its title."""
+"""What the marks of a check say, its step and its title; and its random inputs."""
 
 from __future__ import annotations
 

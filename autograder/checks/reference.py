@@ -26,7 +26,7 @@ import numpy as np
 from autograder.checks.author_error import file_error, written_twice
 from autograder.checks.memory import Memories
 from autograder.errors import KitError
-from autograder.judging.compare import ResultSpec
+from autograder.judging.compare import ResultSpec, whole_number
 from autograder.judging.diagnosis import PAIR, Candidate, place_in
 from autograder.judging.inprocess import InProcess
 from autograder.values.exercise import (
@@ -41,7 +41,6 @@ from autograder.values.request import Reply, Request, Returned
 from autograder.values.this_machine import fault_of
 from autograder.values.verdict import Finding, Outcome
 from autograder.worker.call import LayerCall
-from autograder.worker.wire import Value
 
 KEPT = ("distribution", "layers")  # how steps are compared whose results a layer makes once
 
@@ -324,12 +323,6 @@ def with_whole_numbers(reply: Reply) -> Reply:
     value = reply.value
     several = isinstance(value, tuple)
     return replace(reply, value=tuple(map(whole_number, value)) if several else whole_number(value))
-
-
-def whole_number(value: Value) -> Value:
-    """Return a whole number or truth value for an array of shape () that holds one."""
-    whole = isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "biu"
-    return value.item() if whole else value
 
 
 def solution_beside(file: str) -> ModuleType:

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checks.reference import Reference, whole_number
+from autograder.checks.reference import Reference
+from autograder.judging.compare import whole_number
 from autograder.values.exercise import GRADERS, SOLUTION, shared_folders, signature_of
 from autograder.values.request import Request
 from autograder.worker.arrays import Generators, held, to_library

@@ -1,7 +1,7 @@
 """Judge a whole class: equal submissions once, many at a time, nobody lost.
 
-All work on a hand-in, reading (`class_reading.py`) as well as judging, is done in a watched grader
-process (`grader_pool.py`), so that no hand-in can hold up the class.
+All work on a hand-in, reading as well as judging, is done in a watched grader process
+(`grader_pool.py`), so that no hand-in can hold up the class.
 """
 
 from __future__ import annotations

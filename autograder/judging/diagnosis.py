@@ -4,7 +4,7 @@ Counterfactual replay comes first: every known wrong implementation of the step 
 run on the same inputs, and one that gives the student's own result names the mistake.
 When none does, a claim about the difference (a constant factor, swapped axes, the
 rows that agree) says more than "values differ". What a check finds is told for good only when
-all findings of a step are put together (`reconciliation.py`).
+all findings of a step are put together (`asking.py`).
 """
 
 from __future__ import annotations

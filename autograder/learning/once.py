@@ -141,7 +141,7 @@ def start(root: Path, names: Sequence[str], console: Console, say: Say) -> None:
     noted(progress, lambda now: now if now.current else now.with_current(first), say)
     for exercise in created.workspace.exercises:
         console.print(Text.assemble((exercise.name, "bold"), f"  {exercise.title}"))
-        console.print(Text(f"  {_about(exercise)}", "dim"))
+        console.print(Text(f"  {exercise.extent}", "dim"))
     if created.kept:
         console.print(Text(f"kept as you left it: {_named(created.kept, root)}"))
     if created.updated:
@@ -184,11 +184,6 @@ def _activation() -> Iterator[RenderableType]:
     if (folder / "activate").is_file():
         file = str(folder / "activate")
         yield CodeRows(file if os.name == "nt" else f"source {shlex.quote(file)}")
-
-
-def _about(exercise: Exercise) -> str:
-    optional = "optional: " * exercise.optional
-    return f"{optional}{len(exercise.steps)} steps, about {exercise.minutes} minutes"
 
 
 def _named(files: Sequence[Path], root: Path) -> str:

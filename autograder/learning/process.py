@@ -212,7 +212,7 @@ class ForkServer:
 
 
 class Child:
-    """A `JobRunner`, a process of `child.py`: it gets ready, does one job, and ends.
+    """A `JobRunner`, a process of its own: it gets ready, does one job, and ends.
 
     It is a context manager, which ends the process. It takes the place of the child `before`,
     which has been ended. If the server of that one lacks the library of this exercise, the server

@@ -337,7 +337,6 @@ def _written(points: float, comma: bool) -> str:
 # (https://www.imsglobal.org/spec/lti-ags/v2p0). Who has no mark has no object: one without a
 # score would clear what the platform has.
 
-USER_COLUMN = "lti_user_id"
 LONGEST_USER = 255  # characters of a `sub`, as OpenID Connect has it
 _NO_USER = "has no user of the platform in the roster"
 

@@ -225,13 +225,13 @@ def start_page(
     notebook, and of the kit, by name.
     """
     here = "".join(
-        f'<li><a href="{each.name}.html">{escape(each.title)}</a><br>{_size(each)}</li>\n'
+        f'<li><a href="{each.name}.html">{escape(each.title)}</a><br>{each.extent}</li>\n'
         for each in exercises
         if each.name not in downloads
     )
     elsewhere = "".join(
         f'<li><a href="{downloads[each.name]}" download>{escape(each.title)}</a>'
-        f"<br>{_size(each)}</li>\n"
+        f"<br>{each.extent}</li>\n"
         for each in exercises
         if each.name in downloads
     )
@@ -255,11 +255,6 @@ def start_page(
     name = f"<header>{escape(course)}</header>\n" if course else ""
     body = "\n".join(filter(None, parts))
     return f"{_head(course or TITLE)}</head>\n<body>\n{name}<main>\n{body}\n</main>\n{_END}"
-
-
-def _size(exercise: Exercise) -> str:
-    optional = "optional: " * exercise.optional
-    return f"{optional}{len(exercise.steps)} steps, about {exercise.minutes} minutes"
 
 
 def _head(title: str) -> str:

@@ -242,6 +242,12 @@ class Exercise:
         """How long the exercise takes, by the author's estimate."""
         return sum(step.minutes for step in self.steps)
 
+    @property
+    def extent(self) -> str:
+        """How much there is to do, in words: "8 steps, about 90 minutes"."""
+        optional = "optional: " * self.optional
+        return f"{optional}{len(self.steps)} steps, about {self.minutes} minutes"
+
     def step(self, name: str) -> Step:
         """Return the step called `name`; raise `KitError` when there is none."""
         for step in self.steps:

@@ -43,7 +43,6 @@ function sound(text) {
   }
   return kept;
 }
-
 function putAside(text) {
   const name = () => KEY.replace("attention-kit", `damaged${number}`);
   let number = 1;
@@ -62,7 +61,6 @@ function keep() {
     kept = localStorage.getItem(KEY);
   } catch { say("This browser keeps nothing here: save your code as .py."); }
 }
-
 function writtenElsewhere() {
   elsewhere = true; // and what is kept is newer than what this page has
   say("You have written in another tab, so nothing is changed here. To go on here, load this page again.");
@@ -140,7 +138,6 @@ function start() {
   worker.onerror = () => failed(AGAIN);
   worker.postMessage({ exercise });
 }
-
 function heard({ event, what, id, piece, answer, why }) {
   if (event === "loading") tell(`${what} is loading …`);
   if (event === "failed") failed(AGAIN);
@@ -166,7 +163,6 @@ function listen({ seconds, words } = SILENT) {
   clearTimeout(timer);
   if (ready && waiting.size) timer = setTimeout(restart, 1000 * seconds, words);
 }
-
 function failed(why) {
   missing = true;
   tell(`Python could not be loaded. ${why} These pages are tested in Chromium and Firefox.`);
@@ -226,7 +222,8 @@ async function check(step) {
 
 /** Let the layer read the sentence and speak, as the pieces of it come. */
 async function speak() {
-  let [box, speech] = [LAST.querySelector(".shown")];
+  const box = LAST.querySelector(".shown");
+  let speech;
   box.ariaBusy = "true"; // nobody wants it read out letter by letter; and it is pressed once
   count();
   box.textContent = "Every step is checked once more …";
@@ -252,7 +249,6 @@ function hint(step) {
   newest.scrollIntoView({ block: "nearest" });
   if (place(step, "buttons [data-act=hint]").disabled) newest.focus(); // the button cannot have it
 }
-
 function showHints(step) {
   const [shown, button] = [state.hints[step] ?? 0, place(step, "buttons [data-act=hint]")];
   const parts = [...place(step, "hints").querySelectorAll("[data-from], [data-until]")];
@@ -267,7 +263,8 @@ const chosen = (step) => [...place(step, "hints").querySelectorAll("[data-place]
 function choose(step, line) {
   const order = chosen(step).filter((each) => each !== line);
   if (!line.dataset.place) order.push(line);
-  [line.ariaLabel] = [null, delete line.dataset.place];
+  delete line.dataset.place;
+  line.ariaLabel = null;
   order.forEach((each, index) => {
     each.ariaLabel = `${each.textContent}, chosen as number ${each.dataset.place = index + 1}`;
   });
@@ -318,7 +315,8 @@ function count() {
   if (!LAST) return;
   const all = steps.every(({ name, needed }) => !needed || state.passed[name]);
   LAST.querySelector("button").disabled = !all || LAST.querySelector(".shown").ariaBusy === "true";
-  [LAST.querySelector("span").hidden, LAST.querySelector(".built").hidden] = [all, !all];
+  LAST.querySelector("span").hidden = all;
+  LAST.querySelector(".built").hidden = !all;
 }
 
 document.addEventListener("click", ({ target }) => {
