@@ -88,10 +88,12 @@ def test_a_learner_writes_checks_and_goes_on_without_a_network(
     expect(page.locator("#count")).to_have_text("11 of 11 steps pass")
     expect(asked_after).to_be_visible()
     speak.click()
+    expect(speak).to_be_disabled()  # once is enough
     shown = page.locator("#finale .shown")
     expect(shown).to_contain_text("(3.50, 0.57, 0.51) of “it”")
     expect(shown).to_contain_text("And now with your layer")
     expect(shown).to_contain_text("nats a character")
+    expect(speak).to_be_enabled()
     assert "mistakes that you met" in shown.inner_text()
     expect(page.locator("#kept")).to_have_text("This page works offline now.")
     host.close()
