@@ -269,7 +269,11 @@ def _whole_numbers(exception: ExceptionReport, found: re.Match[str]) -> str:
 
 CAUSES = (
     ("OverflowError", r"int too large to convert", _whole_numbers),
-    ("ModuleNotFoundError", r"", "Only what the exercise itself imports is there."),
+    (
+        "ModuleNotFoundError",
+        r"",
+        "Only Python's own modules and what the exercise imports are there.",
+    ),
     ("EOFError", r"EOF when reading a line", "No one answers `input()` while your code is graded."),
     (
         "FileNotFoundError",

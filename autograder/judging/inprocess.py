@@ -254,4 +254,4 @@ def layer_error_words(error: BaseException) -> str:
     if isinstance(error, NameError):
         return f"there is no `{error.name}`: is the code there that defines it, and has it run?"
     said = f": {error}" if str(error) else ""
-    return f"your layer stops with {type(error).__name__}{said}. The checks say more."
+    return f"your layer stops with {type(error).__name__}{said}."

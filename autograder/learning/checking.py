@@ -31,8 +31,8 @@ from autograder.submission.missing_import import (
     bound_names,
     missing_imports,
     packages_of,
-    remark_on_imports,
     remarks_on_absent,
+    remarks_on_imports,
     without_absent,
 )
 from autograder.submission.reading import Submission
@@ -207,8 +207,8 @@ class Checking:
     @property
     def _said(self) -> tuple[str, ...]:
         """The remarks on imports: those put back, and those that are not there in class."""
-        back = (remark_on_imports(self._imports),) if self._imports else ()
         cells, left_out = self._kept
+        back = remarks_on_imports(self._imports, cells)
         return (*back, *left_out, *remarks_on_absent(cells, self.exercise, self._given))
 
     def _take(self, message: dict[str, Any]) -> None:

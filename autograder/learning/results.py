@@ -259,7 +259,7 @@ def top_still_running(seconds: float, place: CodePlace = NOWHERE) -> Finding:
 
 def top_ended_python(place: CodePlace = NOWHERE, how: str = "") -> Finding:
     """Return the finding on a file that ends the process while it is loaded."""
-    fact = f"The top of your file ends Python{at(place)}, before any step can be checked."
+    fact = f"The top of your file ends Python{at(place)}."
     return Finding(Outcome.CRASHED, fact, look=EXIT, details=(how,) if how else ())
 
 

@@ -47,7 +47,7 @@ def _speechless(checking: Checking, why: str) -> KitError:
     return KitError(
         f"the model cannot speak yet: {why}",
         place=str(checking.submission.path),
-        cure="`attn check` says what is missing",
+        cure="see what `attn check` says",
     )
 
 
@@ -104,5 +104,5 @@ def _untrained(checking: Checking, training: LayerTraining, why: str) -> KitErro
     return KitError(
         f"your `{training.layer}` cannot be trained yet: {why}",
         place=str(checking.submission.path),
-        cure="`attn check` says what is missing",
+        cure="see what `attn check` says",
     )

@@ -102,7 +102,7 @@ def panel(
     """
     numbers = np.asarray(array)
     names = axis_names(axes, numbers.ndim)
-    numbers = _floating(numbers)
+    numbers = floating(numbers)
     if numbers.ndim < 2:
         numbers = numbers.reshape(1, -1)
         names = ("", names[-1] if names else "")
@@ -173,7 +173,7 @@ def comparison(
         return Comparison(
             f"Yours has the shape {shape_words(actual.shape, letters)}, but {shape} is expected."
         )
-    actual, wanted = _floating(actual), _floating(wanted)
+    actual, wanted = floating(actual), floating(wanted)
     wrong = _differing(actual, wanted, precision)
     with np.errstate(all="ignore"):
         # Where numbers agree, show a difference of 0: rounding is not of interest.
@@ -246,7 +246,8 @@ def short(value: float) -> str:
     return f"{value:.{digits}f}"
 
 
-def _floating(array: np.ndarray) -> np.ndarray:
+def floating(array: np.ndarray) -> np.ndarray:
+    """Return an array's numbers as floating-point ones: a mask may be True and False."""
     return array if array.dtype.kind == "f" else array.astype(np.float64)
 
 

@@ -7,7 +7,7 @@ shows the learner's own: the row that the text works out by hand, or which token
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
 import numpy as np
@@ -20,6 +20,7 @@ from autograder.reports.panel import (
     Comparison,
     Panel,
     comparison,
+    floating,
     followed_row,
     is_attention,
     panel,
@@ -81,6 +82,7 @@ def own_picture(results: Sequence[OwnResult]) -> Picture:
     Without a text, a causal triangle of different numbers is best. Weights of 0 and 1 alone, as
     extreme inputs give them, show little.
     """
+    results = [replace(each, array=floating(each.array)) for each in results]
     by_hand = [each for each in results if each.tokens]
     caption, panels = "", tuple[Panel, ...]()
     if by_hand and by_hand[0].tokens:

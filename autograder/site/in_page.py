@@ -25,6 +25,7 @@ from autograder.learning.same_process import SameProcess
 from autograder.learning.step_lesson import LineOrder
 from autograder.learning.step_pictures import picture_of_run
 from autograder.learning.workspace import home_words
+from autograder.play.in_child import SPEAKING
 from autograder.play.language_model import loss_words, read_costs, spoken_mistake_words
 from autograder.play.performance import hear
 from autograder.reports.finding import html, step_text
@@ -211,6 +212,7 @@ class Page:
         self._jobs = SameProcess(self._exercise, self._heard)
         self._tell: TellPiece = lambda piece: None
         self._names: tuple[str, ...] = ()
+        self._speaks = False  # whether a model speaks once all is loaded
         self._asked_at = self._longest = 0.0  # of the checks of one answer, in seconds
         # The first use of everything takes longer, and nobody has to wait for it here.
         self._checkup([], self._exercise.steps[:1])
@@ -272,6 +274,9 @@ class Page:
                 seconds = WALL * LOADING * limits.seconds_per_submission
                 place = f"In {self._names[cell]}: " if self._names else ""
                 self._limit(seconds, top_still_running(seconds), place)
+            case {"event": "loaded"} if self._speaks:
+                seconds = WALL * SPEAKING
+                self._limit(seconds, still_running(self._exercise.speaker, seconds))
             case {"event": "asking", "step": step}:
                 self._asked_at = time.monotonic()
                 seconds = WALL * limits.seconds_per_call
@@ -334,6 +339,7 @@ class Page:
         submission = Submission(*facts, remarks=remarks)
         names = (cells[number][0] for number in code.origins)
         self._names, self._longest = (*names, *("the last cells" for _ in last)), 0.0
+        self._speaks = bool(last)
         return Checking(self._exercise, submission, steps, names=self._names)
 
 

@@ -210,7 +210,7 @@ def _finale(exercise: Exercise) -> str:
         f"<p>{READS}</p>\n"
         '<p><button data-act="speak" disabled>Let it read and speak</button> '
         "<span>When every step passes, this button works.</span></p>\n"
-        '<div class="shown" aria-live="polite"></div>\n'
+        '<div class="shown" tabindex="-1" aria-live="polite"></div>\n'
         f'<div class="built" hidden><h2>What you have built</h2><p>{escape(exercise.closing.built)}'
         f"</p><p>To read:</p><ul>{reading}</ul></div></section>\n"
     )

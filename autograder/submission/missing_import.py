@@ -219,13 +219,28 @@ def missing_imports(cells: Sequence[str], library: str, given: str) -> tuple[str
     return (*lines, *(line for name, line in standard.items() if name in left))
 
 
-def remark_on_imports(lines: Iterable[str]) -> str:
-    """Return the remark that these imports were added."""
-    listed = ", ".join(f"`{line}`" for line in lines)
-    return (
-        f"Your code needs {listed} at the top, and that was added for the check. "
+def remarks_on_imports(lines: Iterable[str], cells: Iterable[str]) -> tuple[str, ...]:
+    """Return the remark that these imports were added, if they do not stand in these cells.
+
+    A line of import that stands in a cell which Python cannot read is no mistake of its own.
+    """
+    written = set[str]().union(*map(_lines_of_import, cells))
+    missing = [f"`{line}`" for line in lines if not bound_names(line) <= written]
+    if not missing:
+        return ()
+    remark = (
+        f"Your code needs {', '.join(missing)} at the top, and that was added for the check. "
         "Write it there yourself: without it, your code stops."
     )
+    return (remark,)
+
+
+def _lines_of_import(cell: str) -> set[str]:
+    """Return what the lines of import in a cell bind that Python cannot read as a whole."""
+    if next(_tables(cell), None):
+        return set()
+    lines = (line for line in cell.split("\n") if line.startswith(("import ", "from ")))
+    return set[str]().union(*map(bound_names, lines))
 
 
 @lru_cache(maxsize=8)  # an exercise's text is the same for a whole class

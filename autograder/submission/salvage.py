@@ -26,7 +26,7 @@ from autograder.submission.missing_import import (
     given_imports,
     missing_imports,
     packages_of,
-    remark_on_imports,
+    remarks_on_imports,
     statements,
     without_absent,
 )
@@ -272,7 +272,7 @@ class Loaded:
         self._drawing = tuple(step.name for step in exercise.steps if step.random)
         cells, remarks = without_absent(submission.cells, exercise.library, given)
         imports = missing_imports(cells, exercise.library, given)
-        self._put_back = (*remarks, *((remark_on_imports(imports),) if imports else ()))
+        self._put_back = (*remarks, *remarks_on_imports(imports, cells))
         self._cells = ("\n".join(imports), *cells) if imports else cells
         self._remarks: list[str] = []
         self._not_defined: dict[str, ExceptionReport] = {}
@@ -410,7 +410,7 @@ class Loaded:
         imports = given_imports(self._cells, before, given_text(self._exercise.folder))
         if not any(name in bound_names(line) for name in missed for line in imports):
             return ()
-        self._remarks.append(remark_on_imports(imports))
+        self._remarks += remarks_on_imports(imports, self._cells)
         return ("\n".join(imports),)
 
     def _without_the_endless(self) -> tuple[str, ...]:

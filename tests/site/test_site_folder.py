@@ -345,6 +345,22 @@ def test_the_page_hears_how_long_it_may_hear_nothing_and_what_it_says_then() -> 
     assert asking[0]["words"].startswith("softmax was still running after 6 s, and was stopped.")
 
 
+def test_the_page_hears_how_long_a_layer_may_read_before_it_speaks() -> None:
+    told = list[dict[str, Any]]()
+    question = json.dumps({"cells": [["your softmax", "x = 1"]], "last": ["y = 2"], "met": []})
+    page = in_page.Page(str(EXERCISE.folder))
+    page.answer(question, lambda piece: told.append(json.loads(piece)))
+    assert told[-1]["limit"]["seconds"] == 93
+    assert told[-1]["limit"]["words"].startswith("SingleHeadAttention was still running after 90 s")
+
+
+@pytest.mark.parametrize("kind", ["bool", "np.int8", "np.float16"])
+def test_a_mask_passes_and_is_drawn_whatever_its_ones_are_made_of(kind: str) -> None:
+    code = f"{RIGHT['create_causal_mask']}.astype({kind})"
+    told = checked(RIGHT["softmax"], step="create_causal_mask", create_causal_mask=code)
+    assert told["passes"] and "<td" in told["html"], told["html"]
+
+
 def test_a_page_speaks_of_nothing_that_it_has_not(parts: Path, tmp_path: Path) -> None:
     options = SiteOptions([EXERCISE], parts, answers=ROOT / "solutions")
     make_site(options, tmp_path / "site")

@@ -7,7 +7,11 @@ from typing import Any
 
 import pytest
 
-from autograder.submission.missing_import import missing_imports, without_absent
+from autograder.submission.missing_import import (
+    missing_imports,
+    remarks_on_imports,
+    without_absent,
+)
 from autograder.values.exercise import given_text, read_exercise
 from support.broken.case import EXERCISE, ROOT
 
@@ -48,6 +52,12 @@ def test_what_only_looks_like_an_import_of_numpy_leaves_it_missing(cells: tuple[
 @pytest.mark.parametrize("cells", HAS.values(), ids=HAS)
 def test_code_that_has_or_does_not_need_numpy_lacks_nothing(cells: tuple[str, ...]) -> None:
     assert missing_imports(cells, "numpy", GIVEN) == ()
+
+
+@pytest.mark.parametrize("kind", LACKS)
+def test_an_import_that_stands_in_a_cell_that_is_not_python_is_not_asked_for(kind: str) -> None:
+    remarks = remarks_on_imports((NUMPY,), LACKS[kind])
+    assert bool(remarks) != kind.startswith("a cell that"), remarks
 
 
 def test_a_name_that_a_class_makes_longer_is_found() -> None:

@@ -44,12 +44,10 @@ function sound(text) {
   return kept;
 }
 function putAside(text) {
-  const name = () => KEY.replace("attention-kit", `damaged${number}`);
-  let number = 1;
-  while (localStorage.getItem(name())) number += 1;
+  const name = KEY.replace("attention-kit", `damaged${Date.now()}`);
   localStorage.removeItem(KEY); // there may not be room for both
-  localStorage.setItem(name(), text);
-  say(`What this browser had kept of this page is damaged. What can be read of it is here; all of it is kept as “${name()}”: `);
+  localStorage.setItem(name, text);
+  say(`What this browser had kept of this page is damaged. What can be read of it is here; all of it is kept as “${name}”: `);
   document.getElementById("kept").append(offered(text, "damaged.txt", "save it as a file"));
 }
 
@@ -72,7 +70,7 @@ for (const { name } of steps) {
   const changed = Editor.EditorView.updateListener.of(({ docChanged, startState, state }) => {
     if (docChanged) written(name, startState.doc.toString(), state.doc.toString(), stub);
   });
-  const run = () => !!check(name);
+  const run = () => !!check(name, true);
   const leave = (view) => Editor.closeCompletion(view) && false; // and then Tab leads out
   box.textContent = "";
   editors[name] = new Editor.EditorView({
@@ -144,7 +142,7 @@ function heard({ event, what, id, piece, answer, why }) {
   if (event === "ready") isReady();
   if (piece && !piece.limit) waiting.get(id)?.told(piece);
   if (answer) waiting.get(id)?.end(answer);
-  if (event === "broken") restart(`Python has ended${/call stack|recursion/.test(why) ? TOO_DEEP : "."}`);
+  if (event === "broken") restart(`Python has ended${/call stack|recursion/.test(why) ? TOO_DEEP : `: ${why}`}`);
   else listen(piece?.limit);
 }
 
@@ -203,13 +201,14 @@ function drawn({ html, unanswered }) {
 
 /** Put what was asked for right below the buttons, where it is seen. */
 const first = (step, name) => { place(step, "buttons").after(place(step, name)); return place(step, name); };
-async function check(step) {
+async function check(step, wanted) {
   const box = first(step, "answer");
   const asked = codeOf(step);
   Editor.closeCompletion(editors[step]); // it would lie over the answer
   box.textContent = ready ? "checking …" : "checking, as soon as Python is ready …";
   const answer = await ask({ cells: cells(), step });
   box.replaceChildren(drawn(answer));
+  if (wanted) box.scrollIntoView({ block: "nearest" }); // it may lie below what is seen
   if (answer.unanswered) return;
   if (answer.printed) box.append(made("pre", { textContent: `Your code printed:\n${answer.printed}` }));
   if (answer.mistake && !state.met.includes(answer.mistake)) state.met.push(answer.mistake);
@@ -225,6 +224,7 @@ async function speak() {
   const box = LAST.querySelector(".shown");
   let speech;
   box.ariaBusy = "true"; // nobody wants it read out letter by letter; and it is pressed once
+  box.focus(); // the button cannot keep it
   count();
   box.textContent = "Every step is checked once more …";
   const needed = steps.filter((each) => each.needed).map(({ name }) => name);
@@ -301,7 +301,7 @@ async function load({ target }) {
   if (names.length === 0) return say(`${file.name} holds no step of this exercise.`);
   if (!confirm(`${file.name}: ${code.question}`)) return;
   names.forEach((name) => write(name, code[name]));
-  say(`${names.length} of ${steps.length} steps are from ${file.name}, and are checked.`);
+  say(`${names.length} of ${steps.length} steps are from ${file.name}; each is checked once.`);
   for (const name of names) await check(name);
 }
 

@@ -39,6 +39,6 @@ self.onmessage = async ({ data }) => {
     const tell = (piece) => say({ event: "piece", id: data.id, piece: JSON.parse(piece) });
     say({ event: "answer", id: data.id, answer: JSON.parse(page.answer(JSON.stringify(data), tell)) });
   } catch (error) {
-    say({ event: "broken", id: data.id, why: String(error) });
+    say({ event: "broken", id: data.id, why: String(error).trim().split("\n").pop() });
   }
 };
