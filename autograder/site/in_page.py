@@ -28,7 +28,7 @@ from autograder.learning.workspace import home_words
 from autograder.play.in_child import SPEAKING
 from autograder.play.language_model import loss_words, read_costs, spoken_mistake_words
 from autograder.play.performance import hear
-from autograder.reports.finding import html, step_text
+from autograder.reports.finding import html, needed_steps, step_text
 from autograder.submission.cells import find_definitions, parsed
 from autograder.submission.code import Texts, code_in, without_magics
 from autograder.submission.file_text import Unreadable, plain_text
@@ -36,7 +36,7 @@ from autograder.submission.newer_python import needs_version
 from autograder.submission.reading import Submission
 from autograder.values.exercise import SOLUTION, Step, generated, read_exercise
 from autograder.values.this_machine import handed_out
-from autograder.values.verdict import Finding
+from autograder.values.verdict import Finding, Outcome
 
 # An exercise's script, cut at its steps: what stands in an editor, and what between them.
 
@@ -156,10 +156,16 @@ UNREADABLE = (
     "Python cannot read its line {} ({}), and it has none of the lines # %% between steps. So "
     "nothing was put in place."
 )
+LETTERS = " Some of its letters could not be read (it is no UTF-8); \ufffd stands for each."
 TellPiece = Callable[[str], None]  # is given what is there already, as JSON
 Cells = Sequence[tuple[str, str]]  # the text of each, with what it is called in tracebacks
 
 
+ENDS_A_FILE = (Outcome.CRASHED, Outcome.TIMED_OUT, Outcome.OUTPUT_LIMIT)
+NOT_COUNTED = (
+    "So this step does not count yet: in a file, Python would never come to what stands below."
+)
+AS_A_FILE = "Not yet. Each step passes here, but once all of it is one file, these do not:"
 OLDEST = (3, 11)  # that the kit runs in
 _LANGUAGE = re.compile(
     r"\w*Array|\w*Error|ArrayBuffer|BigInt|Boolean|DataView|Date|FinalizationRegistry|Function|"
@@ -256,6 +262,8 @@ class Page:
         """
         folder, speaker = self._exercise.folder, self._exercise.speaker
         try:
+            if lacking := self._lacking(cells):
+                return _paragraphs(lacking)
             checking = self._checking(cells, (), last)
             with shown_in_page(lambda page: self._tell(json.dumps({"html": page}))):
                 loss = hear(checking, speaker, self._jobs, lambda text: None)
@@ -263,6 +271,22 @@ class Page:
             return f"<p>{html(error.fact)}</p>"
         paragraphs = [(loss_words(loss),), *spoken_mistake_words(read_costs(folder), met)]
         return "".join(f"<p>{'<br>'.join(map(html, lines))}</p>" for lines in paragraphs)
+
+    def _lacking(self, cells: Cells) -> Sequence[str]:
+        """Return what does not pass once these cells are one file, and why; nothing if all does.
+
+        Only in a file does code in one editor keep Python from what stands in the next.
+        """
+        script = "\n".join(text for _, text in cells)
+        steps = needed_steps(self._exercise)
+        checkup = self._checking([("your file", script)], steps).run(self._jobs)
+        failing = [run.verdict for run in checkup.steps if not run.verdict.passes]
+        if not failing:
+            return ()
+        more = f" and {len(failing) - 3} more" if len(failing) > 3 else ""
+        said = [f"{AS_A_FILE} {', '.join(each.name for each in failing[:3])}{more}."]
+        findings = [*checkup.troubles, *(each.finding for each in failing if each.finding)]
+        return [*said, *(each.message for each in findings[:1])]
 
     def _heard(self, message: Mapping[str, Any]) -> None:
         """Tell the page what is said, and how long it may hear nothing: it ends Python then."""
@@ -300,7 +324,8 @@ class Page:
         missing = [name for name in names if name not in defined]
         asked = f"Put {len(code)} of {len(names)} steps in the place of your code here?"
         lacks = f" The file does not define {', '.join(missing)}." if missing else ""
-        return {**code, "question": asked + lacks}
+        letters = LETTERS if "\ufffd" in text else ""
+        return {**code, "question": asked + lacks + letters}
 
     def check(self, cells: Cells, name: str) -> dict[str, Any]:
         """Check one step; `document` is what `attn check --json` prints."""
@@ -312,10 +337,14 @@ class Page:
         told = run.verdict.finding.fact if run.verdict.finding else ""
         others = [each.message for each in checkup.troubles if each.fact != told]
         most = self._exercise.limits.seconds_per_call
-        if run.verdict.is_done and self._longest > most:
+        passes = run.verdict.is_done
+        if passes and self._longest > most:
             others.append(SLOW.format(self._longest, most))
+        if passes and any(each.outcome in ENDS_A_FILE for each in checkup.troubles):
+            passes = False
+            others.append(NOT_COUNTED)
         return {
-            "passes": run.verdict.is_done,
+            "passes": passes,
             "mistake": run.verdict.finding.misconception if run.verdict.finding else None,
             "document": checkup.document(),
             "html": _card(run, checkup.remarks).html() + _paragraphs(others),

@@ -279,15 +279,29 @@ def test_a_file_without_our_headings_is_cut_at_its_definitions() -> None:
 RIGHT = ScriptPieces.of(REFERENCE, STEPS).code
 
 
-def checked(softmax: str, step: str = "softmax", **others: str) -> dict[str, Any]:
-    """Return what the page says of a step when this stands in the editors."""
-    code = {**GIVEN.code, "softmax": softmax, **others}
-    cells = [
+def cells_of(**code: str) -> list[tuple[str, str]]:
+    """Return what a page has when this stands in the editors, and the stubs in all others."""
+    written = {**GIVEN.code, **code}
+    return [
         cell
         for name in STEPS
-        for cell in ((f"the lines above {name}", GIVEN.above[name]), (f"your {name}", code[name]))
+        for cell in (
+            (f"the lines above {name}", GIVEN.above[name]),
+            (f"your {name}", written[name]),
+        )
     ]
-    return in_page.Page(str(EXERCISE.folder)).check(cells, step)
+
+
+def checked(softmax: str, step: str = "softmax", **others: str) -> dict[str, Any]:
+    """Return what the page says of a step when this stands in the editors."""
+    page = in_page.Page(str(EXERCISE.folder))
+    return page.check(cells_of(softmax=softmax, **others), step)
+
+
+def ended(**changed: str) -> str:
+    """Return what the page says at its end when all is right but for this."""
+    page = in_page.Page(str(EXERCISE.folder))
+    return page.finale(cells_of(**{**RIGHT, **changed}), ["x = 1"], ())
 
 
 @pytest.mark.parametrize(
@@ -321,6 +335,22 @@ def test_what_is_wrong_elsewhere_is_told_with_the_editor_it_is_in() -> None:
     assert "cell" not in told["html"]
 
 
+@pytest.mark.parametrize(
+    "end", ["quit()", "import os\nos._exit(0)", "for _ in iter(int, 1):\n    print(7)"]
+)
+def test_what_would_end_a_file_keeps_a_step_from_counting(end: str) -> None:
+    told = checked(RIGHT["softmax"], project_qkv=f"{end}\n{RIGHT['project_qkv']}")
+    assert not told["passes"] and "9 of 9 checks pass" in told["html"], told["html"]
+    assert "In your project_qkv: " in told["html"] and "does not count yet" in told["html"]
+
+
+def test_the_finale_asks_for_all_as_one_file() -> None:
+    told = ended(scale_scores=f"from __future__ import annotations\n{RIGHT['scale_scores']}")
+    assert "once all of it is one file, these do not: softmax, " in told, told
+    assert "and 8 more" in told and "from __future__ imports must occur at the beginning" in told
+    assert "nats a character" in ended()
+
+
 def test_a_check_that_is_slow_says_so_where_it_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     wait = "import time\n\n\n" + RIGHT["softmax"].replace(
         "\n    shifted", "\n    time.sleep(0.02)\n    shifted", 1
@@ -347,11 +377,12 @@ def test_the_page_hears_how_long_it_may_hear_nothing_and_what_it_says_then() -> 
 
 def test_the_page_hears_how_long_a_layer_may_read_before_it_speaks() -> None:
     told = list[dict[str, Any]]()
-    question = json.dumps({"cells": [["your softmax", "x = 1"]], "last": ["y = 2"], "met": []})
+    question = json.dumps({"cells": cells_of(**RIGHT), "last": ["y = 2"], "met": []})
     page = in_page.Page(str(EXERCISE.folder))
     page.answer(question, lambda piece: told.append(json.loads(piece)))
-    assert told[-1]["limit"]["seconds"] == 93
-    assert told[-1]["limit"]["words"].startswith("SingleHeadAttention was still running after 90 s")
+    limit = [each["limit"] for each in told if "limit" in each][-1]
+    assert limit["seconds"] == 93
+    assert limit["words"].startswith("SingleHeadAttention was still running after 90 s")
 
 
 @pytest.mark.parametrize("kind", ["bool", "np.int8", "np.float16"])

@@ -298,7 +298,7 @@ async function load({ target }) {
   if (elsewhere) return; // it was said why
   say("");
   if (code.unanswered) return say(`${file.name} was not read: ${code.unanswered}`);
-  if (names.length === 0) return say(`${file.name} holds no step of this exercise.`);
+  if (names.length === 0) return say(`${file.name} holds no step of this exercise as Python code.`);
   if (!confirm(`${file.name}: ${code.question}`)) return;
   names.forEach((name) => write(name, code[name]));
   say(`${names.length} of ${steps.length} steps are from ${file.name}; each is checked once.`);
