@@ -171,6 +171,9 @@ def test_after_the_hints_there_are_lines_to_sort_and_then_the_step_with_a_gap(pa
     assert "chosen as number 1" in str(right.get_attribute("aria-label"))
     hints.get_by_role("button", name="Try this order").click()
     expect(hints).to_contain_text("Right: these lines make scale_scores.")
+    wrong.click()
+    expect(hints).not_to_contain_text("Right: ")  # it was another order
+    wrong.click()
     expect(hints).not_to_contain_text("____", use_inner_text=True)
     more = hints.get_by_text("One hint more shows the step with a gap.")
     expect(more).to_be_visible()

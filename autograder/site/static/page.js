@@ -2,7 +2,6 @@
 import * as Editor from "./editor.js";
 
 const SILENT = { seconds: 45, words: "Python does not answer." }; // where it names no limit itself
-const ANEW = "Python was started anew; your code is as it was.";
 const [GONE, TOO_DEEP] = ["Python is not there.", ": code calls itself, or is nested, too deeply for a browser."];
 const AGAIN = "To try once more, load this page again.";
 const OLD = "You have changed your code since: this answer is of the code before.";
@@ -166,7 +165,7 @@ function failed(why) {
   tell(`Python could not be loaded. ${why} These pages are tested in Chromium and Firefox.`);
   end(GONE);
 }
-const restart = (why) => { end(`${why} ${ANEW}`); start(); };
+const restart = (why) => { end(`${why} Python was started anew; your code is as it was.`); start(); };
 
 /** End Python, whatever it does; who waits is told. */
 function end(unanswered) {
@@ -265,6 +264,7 @@ function choose(step, line) {
   if (!line.dataset.place) order.push(line);
   delete line.dataset.place;
   line.ariaLabel = null;
+  place(step, "hints .told").textContent = ""; // it was of another order
   order.forEach((each, index) => {
     each.ariaLabel = `${each.textContent}, chosen as number ${each.dataset.place = index + 1}`;
   });
@@ -273,7 +273,8 @@ function choose(step, line) {
 async function order(step) {
   const told = place(step, "hints .told");
   told.textContent = "trying …";
-  told.replaceChildren(drawn(await ask({ order: chosen(step).map(({ dataset }) => Number(dataset.line)), step })));
+  const answer = drawn(await ask({ order: chosen(step).map(({ dataset }) => Number(dataset.line)), step }));
+  if (told.textContent) told.replaceChildren(answer); // if not, lines were chosen meanwhile
 }
 const reset = (step) => confirm(`Put the stub of ${step} back? Your code of this step is lost.`)
   && write(step, editors[step].stub);
@@ -296,10 +297,9 @@ async function load({ target }) {
   const code = await ask({ file: await file.text() });
   const names = steps.map(({ name }) => name).filter((name) => code[name] !== undefined);
   if (elsewhere) return; // it was said why
-  say("");
   if (code.unanswered) return say(`${file.name} was not read: ${code.unanswered}`);
   if (names.length === 0) return say(`${file.name} holds no step of this exercise as Python code.`);
-  if (!confirm(`${file.name}: ${code.question}`)) return;
+  if (!confirm(`${file.name}: ${code.question}`)) return say("");
   names.forEach((name) => write(name, code[name]));
   say(`${names.length} of ${steps.length} steps are from ${file.name}; each is checked once.`);
   for (const name of names) await check(name);
