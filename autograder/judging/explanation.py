@@ -267,7 +267,13 @@ def _whole_numbers(exception: ExceptionReport, found: re.Match[str]) -> str:
     )
 
 
+def _threads(exception: ExceptionReport, found: re.Match[str]) -> str:
+    """Return what to say where a browser's Python runs: it has no threads."""
+    return "A browser's Python has no threads. A terminal's has." if sys.maxsize < 2**32 else ""
+
+
 CAUSES = (
+    ("RuntimeError", r"can't start new thread", _threads),
     ("OverflowError", r"int too large to convert", _whole_numbers),
     (
         "ModuleNotFoundError",

@@ -530,7 +530,7 @@ def test_a_file_that_is_loaded_while_python_loads_waits_and_then_says_what_came_
     expect(kept).to_have_text("large.py was not read: it is larger than 1 MB.")
     file.write_text(RIGHT["softmax"], encoding="utf-8")
     page.locator("#load").set_input_files(file)
-    expect(kept).to_have_text("1 of 11 steps are from mine.py; each is checked once.")
+    expect(kept).to_have_text("1 of 11 steps came from mine.py; each is checked once.")
     expect(page.locator("#softmax .answer")).to_contain_text("9 of 9 checks pass")
     assert page.locator("#softmax .cm-line").first.inner_text().startswith("def softmax(")
 

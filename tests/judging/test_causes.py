@@ -561,3 +561,10 @@ def test_whole_numbers_that_are_too_large_for_a_browser_alone_are_told_there(
     assert meaning(error) == ""
     monkeypatch.setattr("sys.maxsize", 2**31 - 1)
     assert "have 32 bits" in meaning(error) and "in a terminal they have 64" in meaning(error)
+
+
+def test_that_a_browser_has_no_threads_is_told_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = ExceptionReport("RuntimeError", "can't start new thread", 1, "t.start()")
+    assert meaning(error) == ""
+    monkeypatch.setattr("sys.maxsize", 2**31 - 1)
+    assert meaning(error) == "A browser's Python has no threads. A terminal's has."

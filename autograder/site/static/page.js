@@ -4,7 +4,7 @@ import * as Editor from "./editor.js";
 const SILENT = { seconds: 45, words: "Python does not answer." }; // where it names no limit itself
 const [GONE, TOO_DEEP] = ["Python is not there.", ": code calls itself, or is nested, too deeply for a browser."];
 const AGAIN = "To try once more, load this page again.";
-const OLD = "You have changed your code since: this answer is of the code before.";
+const OLD = "Your code has changed since, here or in a step that this one uses: this answer is of the code before.";
 const { exercise, below, finale, steps } = JSON.parse(document.getElementById("facts").textContent);
 const KEY = `attention-kit ${new URL(".", location).pathname} ${exercise}`; // one host, many sites
 const EMPTY = { code: {}, passed: {}, hints: {}, met: [] };
@@ -95,6 +95,7 @@ function written(name, before, text, stub) {
     delete state.passed[each];
     age(place(each, "answer"));
   }
+  if (LAST) age(LAST.querySelector(".shown"));
   keep();
   count();
 }
@@ -265,9 +266,7 @@ function choose(step, line) {
   delete line.dataset.place;
   line.ariaLabel = null;
   place(step, "hints .told").textContent = ""; // it was of another order
-  order.forEach((each, index) => {
-    each.ariaLabel = `${each.textContent}, chosen as number ${each.dataset.place = index + 1}`;
-  });
+  order.forEach((each, index) => { each.ariaLabel = `${each.textContent}, chosen as number ${each.dataset.place = index + 1}`; });
 }
 
 async function order(step) {
@@ -301,7 +300,7 @@ async function load({ target }) {
   if (names.length === 0) return say(`${file.name} holds no step of this exercise as Python code.`);
   if (!confirm(`${file.name}: ${code.question}`)) return say("");
   names.forEach((name) => write(name, code[name]));
-  say(`${names.length} of ${steps.length} steps are from ${file.name}; each is checked once.`);
+  say(`${names.length} of ${steps.length} steps came from ${file.name}; each is checked once.`);
   for (const name of names) await check(name);
 }
 
