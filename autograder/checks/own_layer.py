@@ -22,7 +22,7 @@ from autograder.checks.student import Student
 from autograder.checks.varied_request import calls_in, cotangent
 from autograder.judging.diagnosis import PAIR
 from autograder.judging.examples import Example
-from autograder.judging.expectation import Agrees, CheckFailed
+from autograder.judging.expectation import Agrees
 from autograder.tracing.layer_code import LayerCode
 from autograder.tracing.traced_layer import (
     SECONDS,
@@ -52,7 +52,6 @@ from autograder.values.verdict import (
     Outcome,
     StepVerdict,
 )
-from autograder.worker.wire import Value
 
 # Says whether all checks of a step pass with the reference in place of these steps; None when that
 # could not be seen, because the code got stuck.
@@ -113,27 +112,13 @@ class ReferenceCalls(LayerCalls):
         """Put a call to the student's step."""
         return self.respondent.ask(request)
 
-    def judged(self, request: Request, reply: Reply) -> Finding | None:
-        """Return what is wrong with the answer to a call, None if nothing is."""
-        conversation = Conversation(self.respondent, given=[reply])
-        student = Student(request.target, self.reference, conversation, lambda: False)
-        try:
-            student.ask(request).agrees()
-            conversation.settle()
-        except CheckFailed as failed:
-            return failed.finding
-        return None
-
-    def right(self, request: Request) -> Value:
-        """Return the numbers that the reference gives, None where others may be right."""
-        right = self.reference.expected(request)
-        values = self.reference.exercise.step(request.target).compare == "values"
-        return right.value if values and isinstance(right, Returned) else None
-
-    @property
-    def double(self) -> str:
-        """The dtype of numbers in double precision, "" where they have it anyway."""
-        return "float64" if self.reference.exercise.library == "torch" else ""
+    def expectation(self, request: Request) -> Agrees:
+        """Return what is expected of a call, as of a check's own question."""
+        asked = Conversation(self.respondent, judging=False)
+        Student(request.target, self.reference, asked).ask(request).agrees()
+        wanted = asked.expected[0].expectation
+        assert isinstance(wanted, Agrees)
+        return wanted
 
     def begin_afresh(self) -> None:
         """Have what is asked next answered where nothing was asked before."""
@@ -142,10 +127,9 @@ class ReferenceCalls(LayerCalls):
 
     def _with_backward(self, request: Request) -> Request:
         right = self.reference.expected(request.alone)
-        if self.reference.exercise.library != "torch" or not isinstance(right, Returned):
+        if self.library != "torch" or not isinstance(right, Returned):
             return request
-        agreement = Agrees(right.value, self.reference.form(request.target))
-        question = CheckQuestion(request, lambda: agreement)
+        question = CheckQuestion(request, lambda: self.expectation(request))
         draw = Draw.hidden(self.reference.exercise, IN_THE_LAYER, {})
         return replace(request, backward=cotangent(question, draw))
 

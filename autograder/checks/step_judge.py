@@ -248,7 +248,9 @@ class StepJudge:
         """Return what a step that fails with the student's own ones passes to those."""
         runs = (run for item, run in self._begun.items() if step_of(item) == name)
         asked = [run.conversation.judged[-1][0].request for run in runs if run.finding]
-        return ReferenceCalls(self.runner.reference, self.respondent, asked)
+        reference = self.runner.reference
+        library = reference.exercise.library
+        return ReferenceCalls(library, reference, self.respondent, asked)
 
     def _spoiler(
         self,
@@ -264,18 +266,13 @@ class StepJudge:
         of which that is true, too, may rely on how what it gets lies in memory. Two steps may also
         be right by themselves, and not fit each other.
         """
-        given = f"what a right `{layer}` passes to it"
-        if fault := calls.fault(suspect):
-            return Spoiler(suspect, fault, given)
         wrong = tuple(step.name for step in before if not step.passes or step.leaning)
         names = [step.name for step in before]
         # Also the suspect: the layer may be asked with an input that lies in another order.
-        for name in (name for name in names[names.index(suspect) :] if name not in wrong):
-            fault = calls.fault_in_other_orders(name) if passes((*wrong, name)) else None
-            if fault:
-                return Spoiler(name, fault, f"{given}, in another order in memory")
-        if fault := calls.small_fault(suspect):
-            return Spoiler(suspect, fault, given)
+        later = [name for name in names[names.index(suspect) :] if name not in wrong]
+        for spoiler in calls.spoilers(layer, later):
+            if spoiler.step == suspect or passes((*wrong, spoiler.step)):
+                return spoiler
         calls.begin_afresh()
         chain = self.chained()
         if chain.finding is None or chain.outcome is Outcome.INFRASTRUCTURE:
