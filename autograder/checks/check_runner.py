@@ -29,8 +29,7 @@ from autograder.checks.marks import (
     BY_HAND,
     Draw,
     by_purpose,
-    let_share_inputs,
-    needs_only_ours,
+    marks_of,
     step_of,
     tokens_of,
 )
@@ -89,7 +88,8 @@ class CollectedChecks:
                 raise wrong_checks(exercise, fact, "write one in graders.py")
         for item in items:
             if item.get_closest_marker(_CHAIN):
-                let_share_inputs(item)  # its steps have been asked with inputs of a hand-in's own
+                # Its steps have been asked with inputs of a hand-in's own.
+                marks_of(item).shares_inputs = True
         known = [*items, *standing_checks(reference, items, public=public)]
 
         def in_order(checks: list[pytest.Item]) -> tuple[pytest.Item, ...]:
@@ -194,7 +194,7 @@ class CheckRunner:
         """
         shared = self.seeds.shared_by(item)
         self.reference.memories.use(shared)
-        direct = _is_direct(item)
+        direct = marks_of(item).is_direct
         passing = self._passing(item, terms) if direct and shared is not None else None
         conversation = Conversation(
             terms.respondent, terms.leaning_on, eager=not direct, passing=passing
@@ -366,7 +366,3 @@ class CheckRunner:
         self._settle(seen)
         chain = seen.chain is None or seen.chain.outcome is Outcome.PASSED
         return chain and not seen.errors and seen.finding is None
-
-
-def _is_direct(item: pytest.Item) -> bool:
-    return isinstance(item, pytest.Function) and needs_only_ours(item)

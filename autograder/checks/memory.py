@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from autograder.checks.marks import shares_inputs
+from autograder.checks.marks import marks_of
 from autograder.judging.diagnosis import Candidate
 from autograder.values.request import KnownReplies, Reply, Request, Returned
 
@@ -63,22 +63,15 @@ COLLECTING = -1
 class Memory:
     """The reference's answers by the keys of their requests, what was drawn, and what passed.
 
-    `singles` are what known mistakes of a function give. `passing` holds what passed a check, by
-    its place among all checks.
+    `singles` and `pairs` are what one known mistake, or two, give. `passing` holds what passed a
+    check, by its place among all checks.
     """
 
     expected: dict[bytes, Reply] = field(default_factory=dict)
     singles: dict[bytes, tuple[Candidate, ...]] = field(default_factory=dict)
+    pairs: dict[bytes, tuple[Candidate, ...]] = field(default_factory=dict)
     drawn: dict[Hashable, Any] = field(default_factory=dict)
     passing: dict[int, PassingReplies] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class ReplayedMistakes:
-    """What one known mistake, or two, in a layer give for a request, by its key."""
-
-    singles: dict[bytes, tuple[Candidate, ...]] = field(default_factory=dict)
-    pairs: dict[bytes, tuple[Candidate, ...]] = field(default_factory=dict)
 
 
 class Memories:
@@ -90,8 +83,7 @@ class Memories:
 
     def forget_hand_in(self) -> None:
         """Forget what belongs to one hand-in only."""
-        self.own, self.replayed = Memory(), ReplayedMistakes()
-        self.now = self.own
+        self.own = self.now = Memory()
 
     def use(self, shared: int | None) -> None:
         """Use the memory of the seed `shared` from now on, or that of the hand-in."""
@@ -127,4 +119,4 @@ class InputSeeds:
 
     def shared_by(self, item: pytest.Item) -> int | None:
         """Return the seed of a check's inputs if hand-ins share them, and None if not."""
-        return self.shared if shares_inputs(item) else None
+        return self.shared if marks_of(item).shares_inputs else None

@@ -182,16 +182,20 @@ def around(layer: StepVerdict, step: str) -> StepVerdict:
             "its call: is there a `with` block, a decorator or a setting that changes what it does?"
         )
 
-    def told(finding: Finding) -> Finding:
-        return replace(finding, look=f"{finding.look} {look}".strip(), cause=True)
-
-    checks = (
-        replace(check, finding=told(check.finding))
-        if check is layer.failing and check.finding
-        else check
-        for check in layer.checks
+    return retold(
+        layer,
+        lambda finding: replace(finding, look=f"{finding.look} {look}".strip(), cause=True),
     )
-    return replace(layer, checks=tuple(checks))
+
+
+def retold(step: StepVerdict, told: Callable[[Finding], Finding]) -> StepVerdict:
+    """Return the verdict on a step with another finding in place of the one to be read first."""
+    first = step.failing
+    checks = (
+        replace(check, finding=told(check.finding)) if check is first and check.finding else check
+        for check in step.checks
+    )
+    return replace(step, checks=tuple(checks))
 
 
 # Which call of a step makes a class wrong, where the steps that it calls are right.
@@ -222,10 +226,7 @@ class CallTracing:
         if told is None:
             return layer
         named = replace(told, misconception=failing.finding.misconception)
-        checks = (
-            replace(check, finding=named) if check is failing else check for check in layer.checks
-        )
-        return replace(layer, checks=tuple(checks))
+        return retold(layer, lambda finding: named)
 
     def _told(self, layer: TracedLayer, finding: Finding) -> Finding | None:
         right = {step.name for step in self.steps if step.passes and not step.leaning}
@@ -364,11 +365,6 @@ class WholeLayer:
         known = self.reference.misconceptions
         yield from (mistake.wrong for mistake in known if mistake.step == name)
         yield _constant(getattr(self.reference.module, name))
-
-
-def with_layer(chain: ChainVerdict, layer: LayerVerdict | None) -> ChainVerdict:
-    """Return the verdict on the chain with that on the student's own class."""
-    return replace(chain, layer=layer)
 
 
 def _constant(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -12,7 +12,7 @@ import inspect
 import sys
 import textwrap
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -63,7 +63,7 @@ class Replay:
         functions replaced by each known mistake of that function.
         """
         memories = self._reference.memories
-        kept = memories.replayed.singles if request.method is not None else memories.now.singles
+        kept = (memories.now if request.method is None else memories.own).singles
         if request.key not in kept:
             known = self._reference.misconceptions
             own = [mistake for mistake in known if mistake.step == request.target]
@@ -81,7 +81,7 @@ class Replay:
         """
         if suspects is not None:
             return tuple(self._paired(request, suspects))
-        kept = self._reference.memories.replayed.pairs
+        kept = self._reference.memories.own.pairs
         if request.key not in kept:
             kept[request.key] = tuple(self._paired(request, None))
         return kept[request.key]
@@ -440,6 +440,24 @@ class Reference:
         drawn = {step.name for step in self.exercise.steps if step.compare in KEPT}
         left = (None if call.step in drawn else call.result for call in made)
         return tuple(replace(call, line=0, file="", result=each) for call, each in zip(made, left))
+
+    def watched(
+        self,
+        requests: Iterable[Request],
+        note: Callable[[str, tuple[Any, ...], Mapping[str, Any]], None],
+    ) -> None:
+        """Answer `requests`; `note` sees every call of a step as it is made, also by a step."""
+
+        def noted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+            def called(*arguments: Any, **keywords: Any) -> Any:
+                note(name, arguments, keywords)
+                return function(*arguments, **keywords)
+
+            return called
+
+        with self.replaced({name: noted(name, each) for name, each in self.functions.items()}):
+            for request in requests:
+                self.ask(request)
 
     @cached_property
     def layers(self) -> tuple[str, ...]:

@@ -23,9 +23,7 @@ from autograder.checks.marks import (
     SHOWN_BY_LAYER,
     Draw,
     is_run_again,
-    let_hold,
-    let_only_tell,
-    let_share_inputs,
+    marks_of,
     step_of,
 )
 from autograder.checks.properties import (
@@ -258,14 +256,14 @@ class _HeldStep:
         own = self.values[0].item if self.values else None
         for item in self._items:
             if item is not own:
-                let_share_inputs(item)
+                marks_of(item).shares_inputs = True
 
     def _leave_to_standing_checks(self) -> None:
         """Run an author's checks of values with their first sizes only, until the step fails."""
         for item in filter(is_run_again, self._items):
             asked = self._asked(item)
             if asked and all(map(_is_about_values, asked)):
-                let_only_tell(item)
+                marks_of(item).only_tells = True
 
     def _in_every_use(self, plan: SizePlan, layouts: Layouts | None) -> list[pytest.Item]:
         held = [name for name in _USES if name not in self._without]
@@ -425,11 +423,11 @@ class _HeldStep:
             originalname=f"{STANDING}{name.partition('[')[0]}",
             callobj=standing,
         )
-        let_hold(item, held or (name,))
         item.add_marker(pytest.mark.step(self._step.name))
         item.add_marker(pytest.mark.stays("every step is held to it"))
         if any(own.get_closest_marker("public") for own in self._items):
             item.add_marker(pytest.mark.public)
+        marks_of(item).properties = held or (name,)
         return item
 
 

@@ -13,7 +13,7 @@ import pytest
 from autograder.checks.author_error import wrong_checks
 from autograder.checks.check_runner import CheckRunner, Purposes
 from autograder.checks.conversation import CheckQuestion, CheckTerms, RunningCheck, ask_together
-from autograder.checks.marks import is_shown_by_layer, shares_inputs, step_of
+from autograder.checks.marks import is_shown_by_layer, marks_of, step_of
 from autograder.checks.own_layer import (
     Passes,
     ReferenceCalls,
@@ -192,7 +192,7 @@ class StepJudge:
     def _first(self, step: Step) -> list[pytest.Item]:
         """Return the first check of values of a step, if it has any."""
         own, _, _ = self._by_purpose(step.name)
-        return [item for item in own if not shares_inputs(item)][:1]
+        return [item for item in own if not marks_of(item).shares_inputs][:1]
 
     def _tried(self, step: Step, wrong: tuple[str, ...]) -> tuple[CheckVerdict, ...]:
         """Let a step lean on wrong ones: a layer where it was asked alone, so no process starts.

@@ -11,7 +11,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache, lru_cache, wraps
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -243,19 +243,13 @@ def unanswerable_steps(reference: Reference, request: Request) -> tuple[str, ...
         generator = isinstance(value, np.random.Generator)
         return Seed(0) if generator else round_tripped(value, reference.exercise.library)
 
-    def watched(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(function)  # its annotations name the axes
-        def step(*arguments: Any, **keywords: Any) -> Any:
-            given, named = tuple(map(plain, arguments)), map(plain, keywords.values())
-            if fitting_call(function, given, dict(zip(keywords, named)), written) is None:
-                found.append(name)
-            return function(*arguments, **keywords)
+    def note(name: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> None:
+        given, named = tuple(map(plain, arguments)), map(plain, keywords.values())
+        if fitting_call(functions[name], given, dict(zip(keywords, named)), written) is None:
+            found.append(name)
 
-        return step
-
-    steps = {name: watched(name, each) for name, each in reference.functions.items()}
-    with reference.replaced(steps):
-        reference.ask(request)
+    functions = reference.functions
+    reference.watched([request], note)
     return tuple(dict.fromkeys(found))
 
 
