@@ -110,11 +110,7 @@ class CollectedChecks:
 
     def by_purpose(self, name: str) -> Purposes:
         """Return the checks of a step that decide, those that only tell, and the standing ones."""
-        return self._by_purpose.get(name, ([], [], []))
-
-    @cached_property
-    def _by_purpose(self) -> dict[str | None, Purposes]:
-        return {name: by_purpose(items) for name, items in self._by_step.items()}
+        return by_purpose(self.of_step(name))
 
     @cached_property
     def _by_step(self) -> dict[str | None, tuple[pytest.Item, ...]]:
@@ -250,7 +246,7 @@ class CheckRunner:
         talk = run.conversation
         for number, (question, _) in enumerate(talk.judged, start=1):
             # What was compared is asked behind the last question.
-            asked = talk.requests if talk.compared and number == len(talk.judged) else ()
+            asked = tuple(talk.requests) if talk.compared and number == len(talk.judged) else ()
             pairs = tuple(talk.compared) if asked else ()
             form = replace(question.expectation.form, tokens=tokens_of(item))
             record(question.request, replace(question.expectation, form=form), asked, pairs)
@@ -334,7 +330,7 @@ class CheckRunner:
         # A check that looks at a reply before it goes on may ask something else the next time.
         looked = run.conversation.exchanged or run.errors or run.finding or run.chain
         if passing and not looked:
-            passing.requests = run.conversation.requests
+            passing.requests = tuple(run.conversation.requests)
 
     def _caught(self, work: Callable[[], None]) -> None:
         """Do `work`, and keep what it raises."""

@@ -120,3 +120,6 @@ class InputSeeds:
     def shared_by(self, item: pytest.Item) -> int | None:
         """Return the seed of a check's inputs if hand-ins share them, and None if not."""
         return self.shared if marks_of(item).shares_inputs else None
+
+
+OWN_SEEDS = InputSeeds()

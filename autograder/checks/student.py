@@ -55,14 +55,14 @@ class KnownPairs:
     def alike(self, pair: AnswerPair, *answers: tuple[Request, Reply]) -> Iterator[Candidate]:
         """Give the mistakes that are amiss in the same arrays of `pair`, and nowhere before."""
         amiss = self.form.amiss(pair, *answers)
-        request = self.conversation.request(pair.first)
+        request = self.conversation.requests[pair.first]
         for known in self.replay.singles(request) if amiss else ():
             if self._amiss(known.name, pair) == amiss and self._passes(known, request):
                 yield known
 
     def _amiss(self, name: str, pair: AnswerPair) -> tuple[str, ...] | None:
         """Return the arrays in which two answers of a mistake are amiss; None for other forms."""
-        requests = [self.conversation.request(number) for number in (pair.first, pair.second)]
+        requests = [self.conversation.requests[number] for number in (pair.first, pair.second)]
         # Each is asked anew: equal questions may get other numbers.
         known = [self.replay.again(request, name) for request in requests]
         answers = [(request, each.reply) for request, each in zip(requests, known) if each]

@@ -17,7 +17,7 @@ from autograder.checks.chain import broken_by, traced_back
 from autograder.checks.check_runner import CheckRunner
 from autograder.checks.conversation import CheckQuestion, CheckTerms
 from autograder.checks.marks import Draw, marks_of
-from autograder.checks.memory import InputSeeds
+from autograder.checks.memory import OWN_SEEDS, InputSeeds
 from autograder.checks.one_piece import OnePiece, is_in_one_piece, probes
 from autograder.checks.own_layer import CallTracing, WholeLayer, end_to_end, retold
 from autograder.checks.step_judge import STUCK, StepJudge
@@ -233,13 +233,19 @@ class SubmissionJudge:
     def judged(
         self,
         respondent: Respondent,
-        on_step: Callable[[StepVerdict], None],
-        seeds: InputSeeds,
-        layer_earns_steps: bool,
+        on_step: Callable[[StepVerdict], None] = lambda step: None,
         *,
-        together: bool,
+        seeds: InputSeeds = OWN_SEEDS,
+        layer_earns_steps: bool = True,
+        together: bool = True,
     ) -> JudgedSteps:
-        """Run every check against `respondent`; see `GradingPlugin.judged_by`."""
+        """Run every check against `respondent`, step by step, then the chain.
+
+        `on_step` gets the verdict on each step as soon as it is known. The hidden inputs are drawn
+        from `seeds`, or from the exercise's own seed. With `layer_earns_steps`, a layer that is
+        right by itself earns the points of steps that are not written and that it does. All
+        functions are asked `together`, which is faster, or each when its turn comes.
+        """
         begun = time.monotonic()
         self._runner.draw_from(seeds)
         chain = cache(partial(self._chain, respondent))
@@ -276,7 +282,10 @@ class SubmissionJudge:
         return JudgedSteps(earned, whole, time.monotonic() - begun, tuple(remarks))
 
     def steps_of_layer(self) -> tuple[str, tuple[str, ...]]:
-        """Return the layer's name and the steps that it proves; see `GradingPlugin`."""
+        """Return the step that is the layer, "" if none is, and those whose work a right one does.
+
+        They are steps worth points, which need not be written then.
+        """
         layer, reference = self._layer.step, self._runner.reference
         if layer is None:
             return "", ()
