@@ -216,19 +216,10 @@ class _HeldStep:
             found += self._at_sizes(plan)
             if plan.single and "size_1" not in self._without:
                 self._leave_to_standing_checks()
-        large = [
-            source
-            for source, question in zip(self.values, self.questions())
-            if _is_softmax(question)
-        ]
+        large, numbers = self._values_where(_is_softmax), self._values_where(takes_numbers)
         if large and "large_numbers" not in self._without:
             title = "very large and very small numbers in one row"
             found.append(self._item("large_numbers", title, properties.with_large_numbers(large)))
-        numbers = [
-            source
-            for source, question in zip(self.values, self.questions())
-            if takes_numbers(question)
-        ]
         if numbers and "large_numbers" not in self._without:
             title, dtype = "inputs that hold large numbers", "float64" if self._torch else ""
             many = many_sequences(numbers, exercise, self._public, properties.MANY_SEQUENCES)
@@ -247,6 +238,9 @@ class _HeldStep:
             check = new_every_time(layers[:1], sizes)
             found.append(self._item("own_draws", title, check))
         return [*found, *self._at_long_axes(shown)]
+
+    def _values_where(self, fits: Callable[[CheckQuestion], bool]) -> list[QuestionSource]:
+        return [source for source, each in zip(self.values, self.questions()) if fits(each)]
 
     def _keep_one_of_its_own(self) -> None:
         """Let hand-ins share the inputs of all checks but one, the first of values.

@@ -224,7 +224,8 @@ class StepJudge:
         That is a step which passes alone, or the class itself.
         """
         exercise = self.runner.reference.exercise
-        for name in [step.name for step in steps if step.leaning and self._was_asked(step.name)]:
+        leaning = (step.name for step in steps if step.leaning)
+        for name in [name for name in leaning if any(run.judged for run in self._runs_alone(name))]:
             before = exercise.before(name)
             passes = partial(self._passes, exercise.step(name))
             makers = [step.name for step in exercise.steps if step.compare in KEPT]
@@ -246,7 +247,7 @@ class StepJudge:
 
     def _calls_in(self, name: str) -> ReferenceCalls:
         """Return what a step that fails with the student's own ones passes to those."""
-        runs = (run for item, run in self._begun.items() if step_of(item) == name)
+        runs = self._runs_alone(name)
         asked = [run.conversation.judged[-1][0].request for run in runs if run.finding]
         reference = self.runner.reference
         library = reference.exercise.library
@@ -285,14 +286,13 @@ class StepJudge:
 
         None where it passed then, or ended without a reply.
         """
-        runs = (run for item, run in self._begun.items() if step_of(item) == name)
+        runs = self._runs_alone(name)
         found = (run for run in runs if run.item.name == check and run.finding)
         return next((run.conversation.judged[-1] for run in found if run.conversation.judged), None)
 
-    def _was_asked(self, name: str) -> bool:
-        """Say whether a step was judged with the student's own earlier steps, if only at first."""
-        judged = (run.judged for item, run in self._begun.items() if step_of(item) == name)
-        return any(judged)
+    def _runs_alone(self, name: str) -> list[RunningCheck]:
+        """Return the checks of a step that have begun with the student's own earlier steps."""
+        return [run for item, run in self._begun.items() if step_of(item) == name]
 
     def _passes(self, step: Step, leaning_on: tuple[str, ...]) -> bool | None:
         """Say whether all checks of a step pass while it leans; None when the code got stuck."""

@@ -180,9 +180,8 @@ def _product(seen: Difference) -> MatrixProduct | None:
     return None
 
 
-Altered = tuple[
-    tuple[str, ...], str, np.ndarray
-]  # what was done to an argument, a question, and it
+# What was done to an argument, a question, and what came of it.
+Altered = tuple[tuple[str, ...], str, np.ndarray]
 
 
 def _other_products(seen: Difference) -> Iterator[Guess]:
@@ -412,12 +411,7 @@ ARGUMENTS: tuple[Hypothesis, ...] = (
         scaled="{label} is {factor:.4g} times the {1} between each two vectors, but their dot "
         "product is expected.",
     ),
-    Hypothesis(
-        "slips {0}",
-        _other_products,
-        "{label} {2} {0}.",
-        "{1}",
-    ),
+    Hypothesis("slips {0}", _other_products, "{label} {2} {0}.", "{1}"),
     Hypothesis(
         "{1} argument {0}",
         _added,

@@ -55,7 +55,7 @@ from autograder.judging.hypotheses import (
     order_and_factor,
     shares_of,
 )
-from autograder.judging.value_words import place_words, range_words
+from autograder.judging.value_words import listed, place_words, quoted, range_words
 from autograder.values.request import Request
 from autograder.values.verdict import Claim
 from autograder.worker.wire import Value, arrays_in
@@ -196,17 +196,9 @@ def _untrained(
     fact = "No parameter gets a gradient."
     if others:
         gets = "gets one" if len(others) == 1 else "get one"
-        fact = f"No gradient reaches {_listed(empty)}, but {_listed(others)} {gets}."
+        fact = f"No gradient reaches {quoted(empty)}, but {quoted(others)} {gets}."
     look = "Where is the way from the result back to these parameters cut?"
     yield Claim(f"untrained {' '.join(empty)}", fact, look)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return _and([f"`{name}`" for name in names])
-
-
-def _and(words: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def _exchanged(
@@ -225,11 +217,8 @@ def _exchanged(
         fact = f"{names[place]} holds what is expected for {names[other].removeprefix(what)}."
         if holds.get(other) == place:
             fact = f"{names[place]} and {names[other]} have changed places."
-        kind, look = (
-            f"exchanged {place} {other}",
-            "In which order are they made, used and returned?",
-        )
-        yield Claim(kind, fact[:1].upper() + fact[1:], look)
+        look = "In which order are they made, used and returned?"
+        yield Claim(f"exchanged {place} {other}", fact[:1].upper() + fact[1:], look)
         return
 
 
@@ -391,9 +380,9 @@ def _other_sums(seen: Difference) -> Iterator[Claim]:
     for axes in (each for many in range(count) for each in combinations(range(count), many + 1)):
         entries = int(np.prod([seen.expected.shape[axis] for axis in axes]))
         if entries > 1 and seen.sums_to_one(axes):
-            together = " together" if len(axes) > 1 else ""
+            names, together = listed(list(map(seen.axis, axes))), " together" * (len(axes) > 1)
             fact = (
-                f"The shares sum to 1 along {_and([seen.axis(axis) for axis in axes])}{together}. "
+                f"The shares sum to 1 along {names}{together}. "
                 f"They are expected to sum to 1 along {seen.axis(count - 1)} alone."
             )
             look = "Along which axis do the keys of one query lie?"
@@ -758,7 +747,7 @@ def _entries(marked: np.ndarray, one: str = "entry is", many: str = "entries are
     elif in_one_piece and len(places) > 2:
         words = f"the {noun} {first} to {last}"
     elif len(places) <= MOST_PLACES:
-        words = f"the {noun} {_and(list(map(str, places)))}"
+        words = f"the {noun} {listed(list(map(str, places)))}"
     if (
         many.startswith("rows")
         and in_one_piece

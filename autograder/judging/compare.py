@@ -7,7 +7,7 @@ reference's signature, such as B S D.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -279,16 +279,13 @@ def _without_gradient(parts: tuple[Value, ...], form: ResultSpec) -> Finding | N
     if len(missing) == len(form.names) > 1:
         fact = "After a backward pass, no parameter has a gradient."
     else:
-        fact = f"After a backward pass, {' and '.join(missing)} {_has(missing)} no gradient."
+        has = "has" if len(missing) == 1 else "have"
+        fact = f"After a backward pass, {' and '.join(missing)} {has} no gradient."
     look = (
         "Is it cut off on the way from there to the result, as by `detach` or `no_grad`, or does "
         "your layer compute with a copy?"
     )
     return Finding(Outcome.WRONG_VALUES, fact, look=look)
-
-
-def _has(names: Sequence[str]) -> str:
-    return "has" if len(names) == 1 else "have"
 
 
 def _number(returned: Value, expected: Value, form: ResultSpec) -> Finding | None:
@@ -473,18 +470,14 @@ def _values(
             right=right,
             look=f"The first is {place_words(broken, axes)}.",
         )
-    count = (
-        "none of its numbers is"
-        if wrong.all()
-        else (f"{int(wrong.sum())} of its {wrong.size} numbers are not")
-    )
+    count = f"{int(wrong.sum())} of its {wrong.size} numbers are not"
     place = first_place(wrong)
     given, wanted = _number_words(actual[place], expected[place], form)
     told = form.tokens.compared(actual, expected, wrong, axes) if form.tokens else ""
     told = told or f"{place_words(wrong, axes)} it is {given}, but {wanted} is expected."
     return Finding(
         Outcome.WRONG_VALUES,
-        f"{count.capitalize()} as expected.{lower}",
+        f"{'None of its numbers is' if wrong.all() else count} as expected.{lower}",
         right=right,
         look=f"For example, {told}",
         vague=True,

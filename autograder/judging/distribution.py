@@ -20,7 +20,7 @@ from autograder.judging.compare import (
     decimals_of,
     few_decimals_words,
 )
-from autograder.judging.diagnosis import Candidate, diagnose, named
+from autograder.judging.diagnosis import Candidate, diagnose, named_by
 from autograder.values.request import Failed, Reply, Request, Returned
 from autograder.values.verdict import Evidence, Finding, Outcome
 from autograder.worker.wire import SEEDS, Value
@@ -257,22 +257,13 @@ def judge_distribution(
         cause=fault.kind in _OF_SEVERAL,
     )
     known = list(candidates)
-    return named(
-        finding,
-        [
-            candidate
-            for candidate in known
-            if isinstance(candidate.reply, Returned)
-            and _alike(fault, _candidate_fault(expectation, candidate.reply.value))
-        ],
-        binding=bool(known),  # a worked example of a draw holds no mistakes
-    )
 
+    def explains(other: Returned) -> bool:
+        misshapen = compare_form(other.value, expectation.expected, expectation.form)
+        return misshapen is None and _alike(fault, _fault(expectation, other.value))
 
-def _candidate_fault(expectation: Distributed, value: Value) -> _Fault | None:
-    if compare_form(value, expectation.expected, expectation.form):
-        return None
-    return _fault(expectation, value)
+    # A worked example of a draw holds no mistakes.
+    return named_by(finding, known, explains, binding=bool(known))
 
 
 def _alike(actual: _Fault, known: _Fault | None) -> bool:

@@ -34,6 +34,7 @@ from autograder.judging.expectation import (
 )
 from autograder.judging.layers import LinearLayers, judge_layers
 from autograder.judging.tokens import Tokens
+from autograder.judging.value_words import quoted
 from autograder.values.exercise import EARLIER_EXAMPLES, EXAMPLES
 from autograder.values.request import ExceptionReport, Failed, Reply, Request, Returned
 from autograder.values.verdict import Finding, Outcome
@@ -236,7 +237,7 @@ class AnswerForm:
         amiss, arrays = self._amiss(pair, *answers), arrays_of(self.expected, self.form)
         if not amiss:
             return None
-        place = f" That is seen in {_listed(amiss)}." * (len(amiss) < len(arrays))
+        place = f" That is seen in {quoted(amiss)}." * (len(amiss) < len(arrays))
         right = f"The {'layers' if self._of_layers else 'arrays'} and their shapes are right."
         return Finding(Outcome.WRONG_VALUES, pair.fact + place, right=right, look=pair.look)
 
@@ -276,11 +277,6 @@ class AnswerForm:
         # Of a layer the weights: its bias may begin with zeros.
         parts = arrays_of(answer.value, self.form)
         return tuple(part.weight if isinstance(part, Linear) else part for part in parts)
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    *others, last = (f"`{name}`" for name in names)
-    return f"{', '.join(others)} and {last}" if others else last
 
 
 FORMAT_VERSION = 2

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from autograder.judging.compare import FLOOR, ResultSpec, agree, comparable, is_lower
-from autograder.judging.value_words import axis_words
+from autograder.judging.value_words import axis_words, quoted
 from autograder.values.request import Request
 from autograder.values.verdict import Claim, Measure
 from autograder.worker.wire import Value
@@ -736,11 +736,7 @@ def _joined(seen: Difference) -> Iterator[Guess]:
     parts, dims = list(seen.parts.values()), seen.expected.ndim
     if len(parts) < 2 or any(part.shape != seen.expected.shape for part in parts):
         return
-    listed = [f"`{name}`" for name in seen.parts]
-    names, look = (
-        f"{', '.join(listed[:-1])} and {listed[-1]}",
-        "Where does it come apart into these?",
-    )
+    names, look = quoted(seen.parts), "Where does it come apart into these?"
     for axis in range(dims + 1):
         yield np.stack(parts, axis), f"{names} along axis {axis}", look
     for axis in reversed(range(dims if seen.actual.ndim == dims else 0)):

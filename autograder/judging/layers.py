@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from autograder.judging.compare import LOWER, ResultSpec, arrays_of, decimals_of, few_decimals_words
-from autograder.judging.diagnosis import Candidate, diagnose, named, told_by_cause
+from autograder.judging.diagnosis import Candidate, diagnose, named_by, told_by_cause
 from autograder.judging.distribution import repetitions, sharing
 from autograder.judging.value_words import type_words
 from autograder.values.request import Failed, Reply, Request, Returned
@@ -47,16 +47,12 @@ def judge_layers(
     if finding is None:
         return None
     looks = _look(reply.value, form)
-    return named(
-        finding,
-        [
-            candidate
-            for candidate in candidates
-            if isinstance(candidate.reply, Returned)
-            and _look(candidate.reply.value, form) == looks
-            and _layer_fault(wanted, form, candidate.reply.value, call) == finding
-        ],
-    )
+
+    def explains(known: Returned) -> bool:
+        alike = _look(known.value, form) == looks
+        return alike and _layer_fault(wanted, form, known.value, call) == finding
+
+    return named_by(finding, candidates, explains)
 
 
 def with_shared_layers(
