@@ -18,6 +18,7 @@ from autograder.checks.author_error import OURS
 from autograder.checks.reference import Reference
 from autograder.judging.compare import ResultSpec, arrays_of, compare, compare_form, whole_number
 from autograder.judging.diagnosis import diagnose, failure
+from autograder.judging.expectation import CheckFailed
 from autograder.values.request import (
     Failed,
     Reply,
@@ -37,12 +38,8 @@ _TOGETHER = "Run one after the other, your own steps"
 LARGER = 8
 
 
-class ChainBroken(Exception):
+class ChainBroken(CheckFailed):
     """A step gave nothing that the next step can use; `finding` says what it gave."""
-
-    def __init__(self, finding: Finding) -> None:
-        super().__init__(finding.message)
-        self.finding = finding
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,7 @@ class CheckQuestion:
         return self.expected()
 
 
+@dataclass(eq=False)
 class Conversation:
     """The questions of one run of a check to `respondent`, and the judgements on the answers.
 
@@ -54,33 +55,27 @@ class Conversation:
     the step have left (None: all).
     """
 
-    def __init__(
-        self,
-        respondent: Respondent,
-        leaning_on: tuple[str, ...] = (),
-        *,
-        judging: bool = True,
-        eager: bool = False,
-        passing: PassingReplies | None = None,
-        given: Sequence[Reply] = (),
-    ) -> None:
-        self.respondent, self.leaning_on = respondent, leaning_on
-        self.judging, self.eager = judging, eager
-        self.passing, self._given = passing, given
-        self.suspects: frozenset[str] | None = None
-        self.expected: list[CheckQuestion] = []  # in the order of the check's lines
-        self.judged: list[tuple[CheckQuestion, Reply]] = []  # of these, the ones looked at so far
-        self.compared: list[AnswerPair] = []  # which answers were looked at side by side
-        self.exchanged: list[tuple[Request, Reply]] = []  # in the order in which replies came
-        self.requests: list[Request] = []  # all that were put
-        self._replies: dict[int, Reply] = {}
-        self._judgements: deque[Judgement] = deque()
+    respondent: Respondent
+    leaning_on: tuple[str, ...] = ()
+    judging: bool = True
+    eager: bool = False
+    passing: PassingReplies | None = None
+    given: Sequence[Reply] = ()
+    suspects: frozenset[str] | None = None
+    # What is expected, in the order of the check's lines, and what of it was looked at so far.
+    expected: list[CheckQuestion] = field(default_factory=list)
+    judged: list[tuple[CheckQuestion, Reply]] = field(default_factory=list)
+    compared: list[AnswerPair] = field(default_factory=list)  # what was looked at side by side
+    requests: list[Request] = field(default_factory=list)  # all that were put
+    exchanged: list[tuple[Request, Reply]] = field(default_factory=list)  # as replies came
+    _replies: dict[int, Reply] = field(default_factory=dict)
+    _judgements: deque[Judgement] = field(default_factory=deque)
 
     def put(self, request: Request) -> int:
         """Note a question; return its number."""
         number = len(self.requests)
         self.requests.append(request)
-        for reply in self._given[number : number + 1]:
+        for reply in self.given[number : number + 1]:
             self.receive(number, reply)
         return number
 

@@ -121,6 +121,7 @@ PUBLIC_DECIMALS = 1
 LARGE = 5_000  # numbers of an array
 
 
+@dataclass(frozen=True, eq=False)
 class Draw:
     """Draws arrays whose shapes are named by axis letters.
 
@@ -129,20 +130,12 @@ class Draw:
     are eighths (times their scale), and of a large array 1 or -1: they are written in little room.
     """
 
-    def __init__(
-        self,
-        sizes: Mapping[str, int],
-        seed: int,
-        name: str,
-        dtype: str = "float64",
-        decimals: int | None = None,
-        coarse: bool = False,
-    ) -> None:
-        self._sizes = dict(sizes)
-        self._seed, self._name = seed, name
-        self._dtype = dtype
-        self._decimals = decimals
-        self._coarse = coarse
+    sizes: Mapping[str, int]
+    seed_number: int
+    name: str
+    dtype: str = "float64"
+    decimals: int | None = None
+    coarse: bool = False
 
     @classmethod
     def hidden(
@@ -164,52 +157,47 @@ class Draw:
 
         Its numbers have all their digits, since nobody works them by hand.
         """
-        own = {**self._sizes, **sizes}
-        return Draw(own, self._seed, f"{self._name}/{name}", self._dtype, coarse=coarse)
+        own = {**self.sizes, **sizes}
+        return Draw(own, self.seed_number, f"{self.name}/{name}", self.dtype, coarse=coarse)
 
     @cached_property
     def _generator(self) -> np.random.Generator:
-        return np.random.default_rng([self._seed, zlib.crc32(self._name.encode())])
+        return np.random.default_rng([self.seed_number, zlib.crc32(self.name.encode())])
 
     @property
     def identity(self) -> tuple[object, ...]:
         """What its numbers follow from: draws of one identity draw the same."""
         return (
-            *self._sizes.items(),
-            self._seed,
-            self._name,
-            self._dtype,
-            self._decimals,
-            self._coarse,
+            *self.sizes.items(),
+            self.seed_number,
+            self.name,
+            self.dtype,
+            self.decimals,
+            self.coarse,
         )
-
-    @property
-    def sizes(self) -> Mapping[str, int]:
-        """The size of each axis."""
-        return self._sizes
 
     @property
     def public(self) -> bool:
         """Whether it draws for a worked example: small numbers with few digits."""
-        return self._decimals is not None
+        return self.decimals is not None
 
     def __getitem__(self, axis: str) -> int:
         """Return the size of an axis."""
-        return self._sizes[axis]
+        return self.sizes[axis]
 
     def __call__(self, axes: str, scale: float = 1.0) -> np.ndarray:
         """Return normally distributed numbers of shape `axes`, for example "B S D"."""
-        return self.shaped(*(self._sizes[axis] for axis in axes.split()), scale=scale)
+        return self.shaped(*(self.sizes[axis] for axis in axes.split()), scale=scale)
 
     def shaped(self, *shape: int, scale: float = 1.0) -> np.ndarray:
         """Return normally distributed numbers of a shape given in numbers."""
-        if self._coarse:
+        if self.coarse:
             drawn = self._coarse_numbers(shape)
         else:
             drawn = self._generator.standard_normal(shape)
         array = scale * drawn
-        rounded = array if self._decimals is None else array.round(self._decimals)
-        return rounded.astype(self._dtype)
+        rounded = array if self.decimals is None else array.round(self.decimals)
+        return rounded.astype(self.dtype)
 
     def _coarse_numbers(self, shape: tuple[int, ...]) -> np.ndarray:
         if math.prod(shape) > LARGE:

@@ -245,8 +245,8 @@ class CallTracing:
 
     @cached_property
     def _known(self) -> KnownSteps:
-        names = tuple(self.reference.functions)
-        return KnownSteps({name: self.reference.form(name) for name in names}, lambda: names)
+        forms = {name: self.reference.form(name) for name in self.reference.functions}
+        return KnownSteps(forms, forms)
 
 
 def end_to_end(

@@ -56,18 +56,14 @@ class GradingPlugin:
 
     def pytest_configure(self, config: pytest.Config) -> None:
         """Register the marks of a grader file."""
-        config.addinivalue_line("markers", "step(name): the step that the check belongs to")
-        config.addinivalue_line(
-            "markers", "public(**sizes): also given to students, as a worked example"
-        )
-        config.addinivalue_line(
-            "markers",
+        for line in (
+            "step(name): the step that the check belongs to",
+            "public(**sizes): also given to students, as a worked example",
             f"{BY_HAND}(tokens, followed): the example of the text, only given to students",
-        )
-        config.addinivalue_line(
-            "markers", "stays(reason): why a check stays that catches nothing of its own"
-        )
-        config.addinivalue_line("markers", "chain_of_steps: the student's steps end to end")
+            "stays(reason): why a check stays that catches nothing of its own",
+            "chain_of_steps: the student's steps end to end",
+        ):
+            config.addinivalue_line("markers", line)
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Put the checks in the order of the steps; a step without a check is an error."""

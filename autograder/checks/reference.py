@@ -144,15 +144,11 @@ def words_for(request: Request, mistakes: tuple[Misconception, ...]) -> str:
         return f"{place_in(first.step, method)} {first.words}"
     facts = [mistake.words.partition("\n\n")[0] for mistake in mistakes]
     listed = " ".join(
-        f"({number}) `{mistake.step}`: {_lower(fact)}"
+        f"({number}) `{mistake.step}`: {fact[0].lower()}{fact[1:]}"
         for number, (mistake, fact) in enumerate(zip(mistakes, facts), start=1)
     )
     look = "Take them one at a time: correct the first, then check again."
     return f"Your `{method}` behaves as if two steps were wrong. {listed}\n\n{look}"
-
-
-def _lower(words: str) -> str:
-    return words[0].lower() + words[1:]
 
 
 # The known wrong implementations of an exercise, read from `misconceptions.py`.

@@ -371,14 +371,6 @@ class Constructed:
             )
         )
 
-    def after(self, *methods: str) -> Constructed:
-        """Call these methods of the instance first, for example `eval`."""
-        return replace(self, request=replace(self.request, before=methods))
-
     def cast(self, dtype: str) -> Constructed:
         """Cast the instance and its inputs to a dtype of PyTorch, for example "bfloat16"."""
         return replace(self, request=replace(self.request, dtype=dtype))
-
-    def called(self, times: int) -> Constructed:
-        """Call the method `times` times; the last result is the answer."""
-        return replace(self, request=replace(self.request, calls=times))

@@ -79,7 +79,11 @@ def _claims(
         return
     arrays = [np.asarray(part) for part in wanted]
     yield from _about_type(returned, form)
-    yield from _about_parts(given, arrays, form)
+    if len(given) == len(arrays):
+        if all(name.endswith(GRADIENT) for name in form.names):
+            yield from _untrained(given, arrays, form)
+        if len(arrays) > 1:
+            yield from _exchanged(given, arrays, form)
     yield from _about_reshaping(given, arrays, form, request)
     sizes, parts = sizes_of(expected, form, request), dict(zip(form.names, arrays))
     others = False  # whether a wrong array comes before, of which there is nothing to say
@@ -97,11 +101,12 @@ def _claims(
         seen = Difference(actual, whole_numbers, label, axes, precision, sizes, request, parts)
         found = _described(seen) if len(given) == len(arrays) else list(JOINED(seen))
         if found:
-            lower = _lower_words(part, whole, form)
+            lower = is_lower(part, asked_precision(whole, form.precision))
+            held = f" Its numbers are {LOWER[part.dtype.name]}." if lower else ""
             for claim in found:
                 # The bare fact gives an example from the first array that is wrong.
                 leads = claim.leads and not others
-                yield replace(claim, fact=f"{claim.fact}{lower}", leads=leads)
+                yield replace(claim, fact=f"{claim.fact}{held}", leads=leads)
             return
         others = True
 
@@ -110,12 +115,6 @@ def _describable(part: Value, whole: np.ndarray) -> bool:
     if not isinstance(part, np.ndarray) or part.dtype.kind not in "biuf":
         return False
     return 0 < part.size <= MOST_NUMBERS and 0 < whole.size <= MOST_NUMBERS
-
-
-def _lower_words(part: np.ndarray, whole: np.ndarray, form: ResultSpec) -> str:
-    """Name the precision of an array that has less than was asked for."""
-    lower = is_lower(part, asked_precision(whole, form.precision))
-    return f" Its numbers are {LOWER[part.dtype.name]}." if lower else ""
 
 
 def _described(seen: Difference) -> list[Claim]:
@@ -136,7 +135,9 @@ def _described(seen: Difference) -> list[Claim]:
 def _of_one(seen: Difference) -> Iterator[Claim]:
     finite = np.isfinite(seen.actual).all()
     if not finite and seen.same_shape:
-        yield from _not_finite(seen)
+        if np.isfinite(seen.expected).all():
+            yield from _of_negative(seen)
+            yield from _about_triangle(seen)
         yield from _about_floor(seen)
         for claim in _about_lines(seen):
             yield replace(claim, leads=False)
@@ -168,17 +169,6 @@ def _about_type(value: Value, form: ResultSpec) -> Iterator[Claim]:
     fact = f"It returns complex numbers, but real ones are expected.{tail}"
     look = "Which line turns real numbers into complex ones? A root of a negative number can do it."
     yield Claim("complex", fact, look)
-
-
-def _about_parts(
-    given: Sequence[Value], wanted: Sequence[np.ndarray], form: ResultSpec
-) -> Iterator[Claim]:
-    """Give what is true of the arrays of a result together."""
-    if len(given) == len(wanted):
-        if all(name.endswith(GRADIENT) for name in form.names):
-            yield from _untrained(given, wanted, form)
-        if len(wanted) > 1:
-            yield from _exchanged(given, wanted, form)
 
 
 def _untrained(
@@ -472,13 +462,6 @@ def _below(scores: np.ndarray, lost: np.ndarray) -> str:
 
 
 # NaN and infinity: where they stand in a result of the expected shape.
-
-
-def _not_finite(seen: Difference) -> Iterator[Claim]:
-    if not np.isfinite(seen.expected).all():
-        return
-    yield from _of_negative(seen)
-    yield from _about_triangle(seen)
 
 
 def _of_negative(seen: Difference) -> Iterator[Claim]:

@@ -216,15 +216,12 @@ def arrays_of(value: Value, form: ResultSpec, expected: Value | None = None) -> 
     if len(form.names) == 1:
         return (value,)
     if isinstance(value, np.ndarray):
-        stacked = value.shape[:1] == (len(form.names),) and not _is_a_part(value, form)
+        is_a_part = any(axes and value.ndim == len(axes.split()) for axes in form.axes)
+        stacked = value.shape[:1] == (len(form.names),) and not is_a_part
         if stacked and expected is not None:
             stacked = {np.shape(part) for part in arrays_of(expected, form)} == {value.shape[1:]}
         return tuple(np.asarray(part) for part in value) if stacked else (value,)
     return value if isinstance(value, tuple) else (value,)
-
-
-def _is_a_part(value: np.ndarray, form: ResultSpec) -> bool:
-    return any(axes is not None and value.ndim == len(axes.split()) for axes in form.axes)
 
 
 def compare(returned: Value, expected: Value, form: ResultSpec) -> Finding | None:

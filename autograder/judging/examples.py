@@ -330,7 +330,8 @@ def examples_in(content: bytes) -> tuple[Example, ...]:
 def _examples(facts: Any, version: int) -> tuple[Example, ...]:
     if facts["format_version"] != version:
         raise ValueError(f"format_version is {facts['format_version']}")
-    return tuple(map(_example, filter(_is_asked, facts["examples"])))
+    examples = facts["examples"]
+    return tuple(_example(e) for e in examples if e["expectation"]["kind"] != _NO_LONGER_ASKED)
 
 
 def mistake_words_of(examples: Iterable[Example]) -> dict[str, str]:
@@ -477,10 +478,6 @@ def _has_gradients_to_judge(reply: Returned, example: Example) -> bool:
     return compare(seen.value, expectation.expected, form) is None
 
 
-def _is_asked(facts: Mapping[str, Any]) -> bool:
-    return bool(facts["expectation"]["kind"] != _NO_LONGER_ASKED)
-
-
 def _example(facts: Mapping[str, Any]) -> Example:
     mistakes = tuple(
         Candidate(mistake["name"], mistake["words"], _read_reply(mistake), mistake.get("step", ""))
@@ -521,14 +518,14 @@ def _read_call(facts: Mapping[str, Any]) -> LayerCall:
 
 
 def _read_expectation(facts: Mapping[str, Any]) -> Expectation:
-    names, axes = tuple(facts["names"]), tuple(facts["axes"])
+    names, axes, tokens = tuple(facts["names"]), tuple(facts["axes"]), facts.get("tokens")
     form = ResultSpec(
         names,
         axes,
         facts["compare"],
         facts["noun"],
         facts["precision"],
-        tokens=_read_tokens(facts.get("tokens")),
+        tokens=tokens and Tokens(tuple(tokens["names"]), tokens["followed"]),
     )
     match facts["kind"]:
         case "agrees":
@@ -545,10 +542,6 @@ def _read_expectation(facts: Mapping[str, Any]) -> Expectation:
         case "refused":
             return Refused(tuple(facts["kinds"]), facts["fact"], form)
     raise ValueError(f"an expectation of kind {facts['kind']!r}")
-
-
-def _read_tokens(facts: Mapping[str, Any] | None) -> Tokens | None:
-    return Tokens(tuple(facts["names"]), facts["followed"]) if facts else None
 
 
 def _read_reply(facts: Mapping[str, Any]) -> Reply:

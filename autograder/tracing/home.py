@@ -113,7 +113,8 @@ class LayerBlame:
             return waiting(finding, parent, example.request.target)
         if finding.outcome not in TOLD:
             return finding
-        step = _step_of(example, finding.misconception)
+        mistake = (each for each in example.mistakes if each.name == finding.misconception)
+        step = next((each.step for each in mistake), "")  # "" for one of the layer itself
         if told := layer.told(finding, step):
             return told
         calls = layer.seen.calls
@@ -233,8 +234,7 @@ class LayerBlame:
         for each in self.examples:
             if each.request.method is None and not isinstance(each.expectation, Refused):
                 forms.setdefault(each.step, each.expectation.form)
-        called = {call.step for each in self.examples for call in each.calls}
-        return KnownSteps(forms, lambda: called)
+        return KnownSteps(forms, {call.step for each in self.examples for call in each.calls})
 
     @cached_property
     def _code(self) -> LayerCode:
@@ -318,8 +318,3 @@ def _first_values(example: Example, asked: Example) -> Example:
     layouts = asked.request.layouts
     request = replace(example.request, backward=None, earlier=(), layouts=layouts)
     return replace(example, request=request, expectation=expected)
-
-
-def _step_of(example: Example, name: str | None) -> str:
-    """Return the step that a known mistake is about, "" for one of the layer itself."""
-    return next((each.step for each in example.mistakes if each.name == name), "")
