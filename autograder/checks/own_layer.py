@@ -369,11 +369,7 @@ class WholeLayer:
 
 def _constant(function: Callable[..., Any]) -> Callable[..., Any]:
     """A step that gives results of the right shapes which hold one number everywhere."""
-
-    def wrong(*arguments: Any, **keywords: Any) -> Any:
-        return _filled(function(*arguments, **keywords))
-
-    return wrong
+    return lambda *arguments, **keywords: _filled(function(*arguments, **keywords))
 
 
 def _filled(value: Any) -> Any:

@@ -24,7 +24,7 @@ from autograder.judging.value_words import (
 )
 from autograder.values.request import Request
 from autograder.values.verdict import Finding, Outcome
-from autograder.worker.wire import Opaque, Value, arrays_in
+from autograder.worker.wire import Linear, Opaque, Value, arrays_in
 
 # Which precision was asked for, which one came back, and how near is near enough.
 #
@@ -149,6 +149,18 @@ def is_near(given: Value, expected: Value) -> bool:
     """Say whether numbers are off by so little that a small error may have grown to that."""
     largest, difference = apart(given, expected)
     return 0 < difference <= _NEAR * largest
+
+
+def with_arrays(value: Value, change: Callable[[np.ndarray], np.ndarray]) -> Value:
+    """Return a value with other arrays: what `change` makes of each that it holds."""
+    if isinstance(value, np.ndarray):
+        return change(value)
+    if isinstance(value, tuple):
+        return tuple(with_arrays(part, change) for part in value)
+    if isinstance(value, Linear):
+        weight, bias = (with_arrays(part, change) for part in (value.weight, value.bias))
+        return Linear(weight, bias, value.trainable)
+    return value
 
 
 # One number, however it is held: by itself, or by an array without axes, as `np.prod` gives it.

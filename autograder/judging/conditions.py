@@ -12,7 +12,7 @@ from itertools import islice
 
 import numpy as np
 
-from autograder.judging.compare import arrays_of
+from autograder.judging.compare import arrays_of, with_arrays
 from autograder.judging.diagnosis import told_by_cause
 from autograder.judging.expectation import Agrees, Expectation
 from autograder.judging.explanation import FROM_BASE
@@ -20,7 +20,7 @@ from autograder.judging.value_words import axis_words
 from autograder.values.request import Request
 from autograder.values.verdict import Finding, Outcome
 from autograder.worker.call import EarlierCall
-from autograder.worker.wire import Value, arrays_in
+from autograder.worker.wire import arrays_in
 
 # A question with every entry twice along an axis: does its size make an answer wrong?
 
@@ -44,12 +44,12 @@ def doubled(request: Request, expectation: Agrees) -> Iterator[tuple[str, Reques
         if any(part.ndim != count or part.shape[axis] != size for part in arrays):
             continue
 
-        def twice(value: Value, axis: int = axis, size: int = size) -> Value:
-            fits = isinstance(value, np.ndarray) and value.ndim > axis and value.shape[axis] == size
-            return np.repeat(value, 2, axis=axis) if fits and value.ndim > 2 else value
+        def twice(array: np.ndarray, axis: int = axis, size: int = size) -> np.ndarray:
+            fits = array.ndim > max(2, axis) and array.shape[axis] == size
+            return np.repeat(array, 2, axis=axis) if fits else array
 
         entries = "a single entry" if size == 1 else f"{size} entries"
-        expected = _each(expectation.expected, twice)
+        expected = with_arrays(expectation.expected, twice)
         yield (
             f"{entries} along {axis_words(axis, letters, count)}",
             _asked(request, twice),
@@ -63,14 +63,10 @@ def _once(axes: str | None, axis: int) -> bool:
     return len(letters) > axis and letters.count(letters[axis]) == 1
 
 
-def _asked(request: Request, change: Callable[[Value], Value]) -> Request:
-    if request.method:
-        return replace(request, method_arguments=tuple(map(change, request.method_arguments)))
-    return replace(request, arguments=tuple(map(change, request.arguments)))
-
-
-def _each(value: Value, change: Callable[[Value], Value]) -> Value:
-    return tuple(map(change, value)) if isinstance(value, tuple) else change(value)
+def _asked(request: Request, change: Callable[[np.ndarray], np.ndarray]) -> Request:
+    name = "method_arguments" if request.method else "arguments"
+    changed = {name: with_arrays(getattr(request, name), change)}
+    return replace(request, **changed)
 
 
 # Begins the names of the checks that every step is held to. They are asked once the author's own
@@ -286,18 +282,13 @@ def _uncast(expectation: Agrees, request: Request) -> Agrees:
     form = replace(expectation.form, precision="")
     if own is None or not request.dtype:
         return replace(expectation, form=form)
-    gradients = tuple(_cast(gradient, own) for gradient in expectation.gradients)
-    return replace(
-        expectation, expected=_cast(expectation.expected, own), form=form, gradients=gradients
-    )
 
+    def cast(array: np.ndarray) -> np.ndarray:
+        return array.astype(own) if array.dtype.kind == "f" else array
 
-def _cast(value: Value, dtype: np.dtype) -> Value:
-    if isinstance(value, tuple):
-        return tuple(_cast(part, dtype) for part in value)
-    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
-        return value.astype(dtype)
-    return value
+    gradients = tuple(with_arrays(gradient, cast) for gradient in expectation.gradients)
+    expected = with_arrays(expectation.expected, cast)
+    return replace(expectation, expected=expected, form=form, gradients=gradients)
 
 
 def _worded(finding: Finding, name: str) -> Finding:
