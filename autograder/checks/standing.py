@@ -63,6 +63,8 @@ from autograder.worker.wire import Linear, Seed
 # The standing properties of a step that draws: from its own generator, and anew every time.
 
 _GENERATORS = 4  # whose draws must all differ
+_FROM_GENERATOR = "the numbers come from the generator that is passed in, at any size"
+_NEW_LAYERS = "every call makes new layers, of any size"
 _NOT_ITS_GENERATOR = (
     "Two calls with the same seed in `{generator}` give different numbers.",
     "Which of your numbers do not come from `{generator}`?",
@@ -225,18 +227,13 @@ class _HeldStep:
             many = many_sequences(numbers, exercise, self._public, properties.MANY_SEQUENCES)
             check = properties.with_large_inputs(numbers, ({}, many) if many else ({},), dtype)
             found.append(self._item("large_numbers", title, check))
-        drawn = [] if "own_draws" in self._without else self._sources(Distributed)
-        if drawn:
-            title = "the numbers come from the generator that is passed in, at any size"
-            sizes = other_sizes(drawn, exercise, self._public)
-            check = from_its_generator(drawn, sizes)
-            found.append(self._item("own_draws", title, check))
-        layers = [] if "own_draws" in self._without else self._sources(LinearLayers)
-        if layers:
-            title = "every call makes new layers, of any size"
-            sizes = other_sizes(layers[:1], exercise, self._public)
-            check = new_every_time(layers[:1], sizes)
-            found.append(self._item("own_draws", title, check))
+        for sources, title, made in (
+            (self._sources(Distributed), _FROM_GENERATOR, from_its_generator),
+            (self._sources(LinearLayers)[:1], _NEW_LAYERS, new_every_time),
+        ):
+            if sources and "own_draws" not in self._without:
+                sizes = other_sizes(sources, exercise, self._public)
+                found.append(self._item("own_draws", title, made(sources, sizes)))
         return [*found, *self._at_long_axes(shown)]
 
     def _values_where(self, fits: Callable[[CheckQuestion], bool]) -> list[QuestionSource]:

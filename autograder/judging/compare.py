@@ -436,7 +436,6 @@ def _whole_numbers(actual: np.ndarray, expected: np.ndarray) -> str:
 
 
 def _no_booleans(actual: np.ndarray, label: str, form: ResultSpec) -> Finding:
-    """The finding on numbers in the place of True and False."""
     has = f"`{label}` has" if label else "It returns"
     right = "All of its numbers are 1 or 0."
     return Finding(
@@ -534,7 +533,7 @@ def sizes_of(
 
 
 def _given(request: Request | None) -> Iterator[tuple[str, int]]:
-    """Give the arguments that are whole numbers."""
+    """Give the whole numbers and the sizes of arrays that go in."""
     if request is None:
         return
     of = " of `__init__`" if request.method is not None else ""

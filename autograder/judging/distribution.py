@@ -142,8 +142,7 @@ def _off_centre(array: np.ndarray, mean: float, told: str) -> str:
 
 def _of_tails(array: np.ndarray) -> str:
     """Compare how many numbers lie far from the mean with a normal draw of the same spread."""
-    apart = (array - array.mean()) / array.std()
-    off = float((apart**4).mean()) - 3
+    off = _tails(array) - 3
     if abs(off) < 6 * np.sqrt(24 / array.size):
         return "Which number of your code sets how far from the mean they spread?"
     more = "More" if off > 0 else "Fewer"
