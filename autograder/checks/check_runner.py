@@ -119,11 +119,7 @@ class CollectedChecks:
 
     def place_of(self, item: pytest.Item) -> int:
         """Return the place of a check among all. Names do not tell standing checks apart."""
-        return self._places[item]
-
-    @cached_property
-    def _places(self) -> dict[pytest.Item, int]:
-        return {item: place for place, item in enumerate(self.items)}
+        return self.items.index(item)
 
     @cached_property
     def shown(self) -> tuple[pytest.Item, ...]:

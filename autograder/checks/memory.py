@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from operator import is_
 from typing import Any
 
 import pytest
@@ -36,7 +37,7 @@ class PassingReplies:
     def hold(self, replies: Sequence[Reply]) -> bool:
         """Say whether these replies, of those that are `known`, have passed together."""
         for place, kept in enumerate(self._kept):
-            if len(kept) == len(replies) and all(map(_is, kept, replies)):
+            if len(kept) == len(replies) and all(map(is_, kept, replies)):
                 self._kept.insert(0, self._kept.pop(place))
                 return True
         return False
@@ -49,10 +50,6 @@ class PassingReplies:
         self._kept = [passed, *self._kept][:_MOST_KEPT]
         columns = zip(*self._kept, strict=True)
         self._known = [{reply.encoded: reply for reply in column} for column in columns]
-
-
-def _is(kept: Returned, reply: Reply) -> bool:
-    return kept is reply
 
 
 # Stands for the inputs that sizes are tried with while checks are collected; no seed is negative.

@@ -218,7 +218,8 @@ class CallTracing:
             return layer
         example = self._example(failing, question)
         text = LayerCode.of_cells(code.cells)
-        traced = TracedLayer(example, self._known, code, text, TimeLeft(SECONDS))
+        forms = {name: self.reference.form(name) for name in self.reference.functions}
+        traced = TracedLayer(example, KnownSteps(forms, forms), code, text, TimeLeft(SECONDS))
         try:
             told = self._told(traced, failing.finding)
         except TooLong:
@@ -242,11 +243,6 @@ class CallTracing:
         asked = Example(request.target, failing.name, failing.title, request, expectation, ())
         plain = plainly(asked)
         return replace(plain, calls=self.reference.calls(plain.request))
-
-    @cached_property
-    def _known(self) -> KnownSteps:
-        forms = {name: self.reference.form(name) for name in self.reference.functions}
-        return KnownSteps(forms, forms)
 
 
 def end_to_end(

@@ -528,7 +528,9 @@ def read_reference(folder: Path) -> Reference:
     folder = folder.resolve()
     try:
         if exercise.library == "torch":
-            _one_thread()
+            import torch
+
+            torch.set_num_threads(1)  # small tensors spread over threads cost more than that gives
         module = load_module(folder / SOLUTION)
         known = load_module(folder / MISCONCEPTIONS)
     except ImportError as error:
@@ -547,10 +549,3 @@ def _refuse_stripped_code() -> None:
             place=f"the variable PYTHONOPTIMIZE, or the option -{'O' * sys.flags.optimize}",
             cure="unset PYTHONOPTIMIZE, leave that option out, and run the same command again",
         )
-
-
-def _one_thread() -> None:
-    """Keep PyTorch from spreading small tensors over threads, which costs more than it gives."""
-    import torch
-
-    torch.set_num_threads(1)

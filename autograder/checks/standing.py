@@ -253,7 +253,9 @@ class _HeldStep:
         """Run an author's checks of values with their first sizes only, until the step fails."""
         for item in filter(is_run_again, self._items):
             asked = self._asked(item)
-            if asked and all(map(_is_about_values, asked)):
+            values = (isinstance(each.expectation, Agrees) for each in asked)
+            plain = (_is_plain(each.request, Agrees) for each in asked)
+            if asked and all(values) and all(plain):
                 marks_of(item).only_tells = True
 
     def _in_every_use(self, plan: SizePlan, layouts: Layouts | None) -> list[pytest.Item]:
@@ -326,7 +328,8 @@ class _HeldStep:
             return ()
         sources = self.values
         if self.is_class:  # one form of its call, that with the most options, takes all its steps
-            sources = [max(sources, key=lambda source: len(self._question(source).keywords))]
+            asked = zip(sources, self.questions())
+            sources = [max(asked, key=lambda pair: len(pair[1].request.keywords))[0]]
         return tuple(
             each
             for source in sources
@@ -357,9 +360,6 @@ class _HeldStep:
             for name, questions in kinds.items()
             if questions
         ]
-
-    def _question(self, source: QuestionSource) -> Request:
-        return self._asked(source.item)[source.number].request
 
     def _sized_title(self, sizes: Sizes, single: Sequence[str], dtype: str) -> str:
         """Say what is asked of a step at other sizes, and only what applies to it."""
@@ -420,10 +420,6 @@ class _HeldStep:
             item.add_marker(pytest.mark.public)
         marks_of(item).properties = held or (name,)
         return item
-
-
-def _is_about_values(question: CheckQuestion) -> bool:
-    return isinstance(question.expectation, Agrees) and _is_plain(question.request, Agrees)
 
 
 def _is_plain(request: Request, kind: type) -> bool:

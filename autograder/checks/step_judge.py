@@ -327,7 +327,8 @@ class StepJudge:
             suspects = _suspects(found if not more else ())
             told = self._judged_runs(self._asked(telling, terms), suspects=suspects)
         # What further sizes show is said in their words, which are plainer.
-        seen = self._in_order([*first, *told, *([] if any(map(_found, told)) else more)])
+        seen = [*first, *told, *([] if any(map(_found, told)) else more)]
+        seen.sort(key=lambda run: self.runner.checks.place_of(run.item))
         if not seen:  # nothing was asked, so nothing is right
             fact = f"the step {step.name} has no check"
             raise wrong_checks(self.runner.reference.exercise, fact, "write one in graders.py")
@@ -340,9 +341,6 @@ class StepJudge:
         told_of = (_of_another_call(run, finding, passed) for run, finding in zip(seen, findings))
         last = (beside_long_axes(run.item.name, found) for run, found in zip(seen, told_of))
         return tuple(replace(run, finding=finding).verdict for run, finding in zip(seen, last))
-
-    def _in_order(self, runs: list[RunningCheck]) -> list[RunningCheck]:
-        return sorted(runs, key=lambda run: self.runner.checks.place_of(run.item))
 
     def _asked(self, items: Iterable[pytest.Item], terms: CheckTerms) -> list[RunningCheck]:
         """Begin checks, and ask what is open of their questions together."""

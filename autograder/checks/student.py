@@ -181,7 +181,8 @@ class Answer:
             return random_words(finding, self._is_right_in_evaluation(expectation))
         if self._reads_gradients:
             forward = self._asked(replace(self.request, read=(), backward=None))
-            if forward._judged_plainly() is None:
+            values = Agrees(forward._expected(), forward._form())
+            if judge(values, forward.request, forward._reply, (), describe=False) is None:
                 finding = gradient_words(finding, with_attributes(self.request, self._reply))
         # There are thousands of pairs. Under conditions, or on large arrays, only those are tried
         # that a check before this one has left.
@@ -232,10 +233,6 @@ class Answer:
             return False
         evaluated = self._asked(replace(self.request, before=(*self.request.before, "eval")))
         return judge(expectation, evaluated.request, evaluated._reply, (), describe=False) is None
-
-    def _judged_plainly(self) -> Finding | None:
-        expectation = Agrees(self._expected(), self._form())
-        return judge(expectation, self.request, self._reply, (), describe=False)
 
     def _asked_again(self, request: Request, expectation: Expectation) -> Finding | None:
         """Return the finding on another question, asked of the same code."""

@@ -146,11 +146,6 @@ def _layer_precision(exception: ExceptionReport, _: re.Match[str]) -> str:
     )
 
 
-def _base_words(exception: ExceptionReport, found: re.Match[str]) -> str:
-    # Nothing of the learner's asks for these.
-    return "" if exception.line else f"{FROM_BASE} Which class does `{found[1]}` build on?"
-
-
 def _bias_words(exception: ExceptionReport, _: re.Match[str]) -> str:
     bias = re.search(r"\b((?:self\.)?\w+)\.bias\b", exception.code)
     if not bias:
@@ -173,7 +168,10 @@ OF_OWN: tuple[Meaning, ...] = (
     (
         "AttributeError",
         r"'(\w+)' object has no attribute '(?:eval|train|parameters|to|double|float)'",
-        _base_words,
+        # Nothing of the learner's asks for these.
+        lambda exception, found: (
+            "" if exception.line else f"{FROM_BASE} Which class does `{found[1]}` build on?"
+        ),
     ),
     (r"NoneType", _bias_words),
 )
