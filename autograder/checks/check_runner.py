@@ -34,14 +34,13 @@ from autograder.checks.marks import (
     tokens_of,
 )
 from autograder.checks.memory import InputSeeds, PassingReplies
-from autograder.checks.reference import Reference, load_module
+from autograder.checks.reference import Reference
 from autograder.checks.standing import standing_checks
 from autograder.checks.student import Student
 from autograder.checks.varied_request import parameters
 from autograder.judging.conditions import STANDING
 from autograder.judging.examples import AnswerPair
 from autograder.judging.expectation import Expectation
-from autograder.values.exercise import SOLUTION
 from autograder.values.request import Request, Respondent
 from autograder.values.verdict import Finding, Outcome
 
@@ -350,11 +349,8 @@ class CheckRunner:
 
     def _goes_through(self, item: pytest.Item, terms: CheckTerms) -> bool:
         """Say whether the reference passes a check, in the student's place."""
-        # A module of its own: the chain puts the student's steps into the other one.
-        folder = self.reference.exercise.folder.resolve()
-        module = load_module(folder / SOLUTION, "respondent")
-        reference = replace(self.reference, module=module)
-        seen = self.begin(item, replace(terms, respondent=reference))
+        # The chain puts the student's steps into the other one.
+        seen = self.begin(item, replace(terms, respondent=self.reference.apart))
         self._settle(seen)
         chain = seen.chain is None or seen.chain.outcome is Outcome.PASSED
         return chain and not seen.errors and seen.finding is None

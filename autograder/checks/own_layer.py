@@ -17,7 +17,7 @@ import numpy as np
 
 from autograder.checks.conversation import CheckQuestion, Conversation
 from autograder.checks.marks import Draw
-from autograder.checks.reference import Reference, load_module
+from autograder.checks.reference import Reference
 from autograder.checks.student import Student
 from autograder.checks.varied_request import calls_in, cotangent
 from autograder.judging.diagnosis import PAIR
@@ -34,7 +34,7 @@ from autograder.tracing.traced_layer import (
     plainly,
 )
 from autograder.tracing.wrong_step import IN_THE_LAYER, LayerCalls, Spoiler
-from autograder.values.exercise import SOLUTION, Exercise, Step
+from autograder.values.exercise import Exercise, Step
 from autograder.values.request import (
     ContinuingRespondent,
     ReadableRespondent,
@@ -349,10 +349,7 @@ class WholeLayer:
 
     def _is_seen(self, name: str, wrong: Any) -> bool:
         assert self.step
-        # A module of its own: what is expected comes from the other one.
-        folder = self.reference.exercise.folder.resolve()
-        module = load_module(folder / SOLUTION, "respondent")
-        respondent = replace(self.reference, module=module)
+        respondent = self.reference.apart  # what is expected comes from the other one
         with respondent.replaced({name: wrong}):
             return self.sees(self.step, respondent)
 

@@ -499,6 +499,12 @@ class Reference:
         """What the known mistakes give for a request."""
         return Replay(self)
 
+    @property
+    def apart(self) -> Reference:
+        """The same with a module of its own, which shows nothing of what is put into this one."""
+        folder = self.exercise.folder.resolve()
+        return replace(self, module=load_module(folder / SOLUTION, "respondent"))
+
     @contextmanager
     def replaced(self, functions: Mapping[str, Any]) -> Iterator[ModuleType]:
         """Put other functions into the reference's module for a while."""
