@@ -263,18 +263,16 @@ def _right(reply: Reply, expected: Value, form: ResultSpec) -> bool:
 def named(
     finding: Finding,
     matching: Iterable[Candidate],
-    also: tuple[str, ...] = (),
     claims: Callable[[], tuple[Claim, ...]] | None = None,
     binding: bool = True,
 ) -> Finding:
     """Trace a difference to the known mistakes that give the same result, and name the first.
 
     The bare difference moves to the details. Without a match, the first of the `claims` is told.
-    No mistake is told of the step that does not match here, except those named in `also`; all
-    may be if the finding is not `binding`.
+    No mistake is told of the step that does not match here, unless the finding is not `binding`.
     """
     matches = tuple((candidate.name, candidate.words) for candidate in matching)
-    allowed = (*(name for name, _ in matches), *also) if binding else None
+    allowed = tuple(name for name, _ in matches) if binding else None
     evidence = Evidence(finding, allowed, claims)
     if matches:
         return replace(worded(finding, *matches[0]), matches=matches, evidence=evidence)
