@@ -25,14 +25,7 @@ from autograder.checks.author_error import (
 )
 from autograder.checks.chain import Chain, Run
 from autograder.checks.conversation import CheckTerms, Conversation, RunningCheck
-from autograder.checks.marks import (
-    BY_HAND,
-    Draw,
-    by_purpose,
-    marks_of,
-    step_of,
-    tokens_of,
-)
+from autograder.checks.marks import BY_HAND, Draw, by_purpose, marks_of, step_of, tokens_of
 from autograder.checks.memory import InputSeeds, PassingReplies
 from autograder.checks.reference import Reference
 from autograder.checks.standing import standing_checks

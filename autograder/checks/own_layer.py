@@ -183,8 +183,7 @@ def around(layer: StepVerdict, step: str) -> StepVerdict:
         )
 
     return retold(
-        layer,
-        lambda finding: replace(finding, look=f"{finding.look} {look}".strip(), cause=True),
+        layer, lambda finding: replace(finding, look=f"{finding.look} {look}".strip(), cause=True)
     )
 
 

@@ -19,13 +19,7 @@ import pytest
 
 from autograder.checks import properties
 from autograder.checks.conversation import CheckQuestion
-from autograder.checks.marks import (
-    SHOWN_BY_LAYER,
-    Draw,
-    is_run_again,
-    marks_of,
-    step_of,
-)
+from autograder.checks.marks import SHOWN_BY_LAYER, Draw, is_run_again, marks_of, step_of
 from autograder.checks.properties import (
     LongQuestion,
     SizePlan,
