@@ -112,8 +112,13 @@ class ReferenceCalls(LayerCalls):
         """Put a call to the student's step."""
         return self.respondent.ask(request)
 
-    def expectation(self, request: Request) -> Agrees:
-        """Return what is expected of a call, as of a check's own question."""
+    def expectation(self, request: Request) -> Agrees | None:
+        """Return what is expected of a call, as of a check's own question; None for nothing.
+
+        In another precision, the reference itself may fail.
+        """
+        if not isinstance(self.reference.expected(request.alone), Returned):
+            return None
         asked = Conversation(self.respondent, judging=False)
         Student(request.target, self.reference, asked).ask(request).agrees()
         wanted = asked.expected[0].expectation
@@ -126,10 +131,10 @@ class ReferenceCalls(LayerCalls):
             self.respondent.begin_afresh()
 
     def _with_backward(self, request: Request) -> Request:
-        right = self.reference.expected(request.alone)
-        if self.library != "torch" or not isinstance(right, Returned):
+        wanted = self.expectation(request) if self.library == "torch" else None
+        if wanted is None:
             return request
-        question = CheckQuestion(request, lambda: self.expectation(request))
+        question = CheckQuestion(request, lambda: wanted)
         draw = Draw.hidden(self.reference.exercise, IN_THE_LAYER, {})
         return replace(request, backward=cotangent(question, draw))
 

@@ -15,7 +15,7 @@ from autograder.judging.diagnosis import PLACE, place_in, place_inside
 from autograder.judging.expectation import Agrees, Expectation, judge
 from autograder.judging.value_words import type_words
 from autograder.tracing.calls import small_error
-from autograder.values.request import Reply, Request, Returned
+from autograder.values.request import Failed, Reply, Request, Returned
 from autograder.values.symbols import UNWRITTEN
 from autograder.values.verdict import CheckVerdict, Finding, Outcome
 from autograder.worker.call import LayerCall
@@ -83,15 +83,15 @@ class LayerCalls(ABC):
         The surest ones come first. Whether the layer is wrong by one of them, somebody else says.
         """
         given = f"what a right `{layer}` passes to it"
-        ways: tuple[tuple[Callable[[str], Finding | None], str], ...] = (
-            (self.fault, given),
-            (self._fault_in_other_orders, f"{given}, in another order in memory"),
-            (self._small_fault, given),
+        ways: tuple[tuple[Callable[[str], Finding | None], str, bool], ...] = (
+            (self.fault, given, False),
+            (self._fault_in_other_orders, f"{given}, in another order in memory", False),
+            (self._small_fault, given, True),
         )
-        for find, when in ways:
+        for find, when, is_small in ways:
             for step in steps:
                 if fault := find(step):
-                    yield Spoiler(step, fault, when, is_small=find == self._small_fault)
+                    yield Spoiler(step, fault, when, is_small)
 
     def fault(self, step: str) -> Finding | None:
         """Return what is wrong with the answers of a step, None if nothing is.
@@ -115,8 +115,7 @@ class LayerCalls(ABC):
         calls = (replace(call, dtype=double, backward=None) for call in self.calls)
         for call, reply in self._replies(step, calls):
             wanted = self.expectation(call)
-            values = wanted is not None and wanted.form.compare == "values"
-            if not values or wanted is None or not isinstance(reply, Returned):
+            if wanted is None or wanted.form.compare != "values" or isinstance(reply, Failed):
                 continue
             if finding := small_error(reply.value, wanted.expected):
                 return finding
@@ -126,6 +125,8 @@ class LayerCalls(ABC):
         for call, reply in self._replies(step, calls):
             wanted = self.expectation(call)
             finding = wanted and judge(wanted, call, reply, ())
+            if finding and finding.outcome is Outcome.INFRASTRUCTURE:
+                return finding
             if wanted and finding:
                 return explained(finding, call, wanted, self._asked_again)
         return None
