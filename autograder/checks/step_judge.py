@@ -24,9 +24,8 @@ from autograder.checks.own_layer import (
 )
 from autograder.checks.reference import KEPT, suspects_after
 from autograder.judging.asking import PassedQuestion, reconciled
-from autograder.judging.conditions import beside_long_axes
+from autograder.judging.conditions import beside_long_axes, other_call_words
 from autograder.judging.expectation import judge
-from autograder.judging.other_questions import other_call_words
 from autograder.tracing.wrong_step import Spoiler
 from autograder.values.exercise import Step
 from autograder.values.request import (

@@ -16,7 +16,15 @@ from autograder.checks.author_error import reference_failed
 from autograder.checks.conversation import CheckQuestion, Conversation
 from autograder.checks.reference import Reference, Replay
 from autograder.judging.compare import ResultSpec
-from autograder.judging.conditions import conditions_of, explained
+from autograder.judging.conditions import (
+    MOST_ENTRIES,
+    conditions_of,
+    explained,
+    gradient_words,
+    influence_words,
+    influences,
+    random_words,
+)
 from autograder.judging.diagnosis import Candidate, named, same
 from autograder.judging.distribution import Distributed, with_seed
 from autograder.judging.examples import AnswerForm, AnswerPair
@@ -29,13 +37,6 @@ from autograder.judging.expectation import (
     with_attributes,
 )
 from autograder.judging.layers import LinearLayers, with_shared_layers
-from autograder.judging.other_questions import (
-    MOST_ENTRIES,
-    gradient_words,
-    influence_words,
-    influences,
-    random_words,
-)
 from autograder.values.exercise import signature_of
 from autograder.values.request import Failed, Reply, Request, Returned
 from autograder.values.verdict import Finding, Outcome

@@ -15,10 +15,9 @@ from functools import cached_property
 import numpy as np
 
 from autograder.judging.compare import ResultSpec, compare
-from autograder.judging.conditions import without_conditions
+from autograder.judging.conditions import INFLUENCE, without_conditions
 from autograder.judging.examples import Example
 from autograder.judging.expectation import Agrees, judge
-from autograder.judging.other_questions import INFLUENCE
 from autograder.tracing.call_words import DeviationWords, Told, ending_words, mask_words
 from autograder.tracing.calls import CallDeviation, MatchedCalls, ValueOrigin, alike
 from autograder.tracing.layer_code import LayerCode, wrong_size
