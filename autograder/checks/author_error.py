@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autograder.checks.marks import properties_of, step_of
+from autograder.checks.marks import marks_of
 from autograder.errors import KitError
 from autograder.judging.value_words import type_words
 from autograder.values.exercise import GRADERS, SOLUTION, Exercise, at_its_origin
@@ -80,10 +80,10 @@ def wrong_checks(exercise: Exercise, fact: str, cure: str, line: str = "") -> Ki
 def failed_by_reference(exercise: Exercise, check: pytest.Item, finding: str) -> KitError:
     """Return the error on a reference that does not pass a check, its own or a standing one."""
     cure = "correct the check or the reference"
-    if properties := properties_of(check):
+    if properties := marks_of(check).properties:
         which = "this need not hold" if len(properties) == 1 else "some of these need not hold"
         lines = ", ".join(f'{name} = "the reason"' for name in properties)
-        head = f"[grading.without.{step_of(check)}]"
+        head = f"[grading.without.{marks_of(check).step}]"
         cure += f"; if {which} for the step, write below {head}: {lines}"
     return wrong_checks(exercise, f"the reference fails the check {check.name}: {finding}", cure)
 

@@ -18,6 +18,7 @@ from autograder.checks.author_error import OURS
 from autograder.checks.reference import Reference
 from autograder.judging.compare import ResultSpec, arrays_of, compare, compare_form, whole_number
 from autograder.judging.diagnosis import diagnose, failure
+from autograder.judging.expectation import CheckFailed
 from autograder.values.request import (
     Failed,
     Reply,
@@ -37,12 +38,8 @@ _TOGETHER = "Run one after the other, your own steps"
 LARGER = 8
 
 
-class ChainBroken(Exception):
+class ChainBroken(CheckFailed):
     """A step gave nothing that the next step can use; `finding` says what it gave."""
-
-    def __init__(self, finding: Finding) -> None:
-        super().__init__(finding.message)
-        self.finding = finding
 
 
 @dataclass(frozen=True)
@@ -51,14 +48,6 @@ class StepCall:
 
     request: Request
     reply: Reply
-
-
-@dataclass(frozen=True)
-class RightWalk:
-    """The calls of the reference's own walk, and what comes out at the end."""
-
-    calls: tuple[StepCall, ...]
-    end: Value
 
 
 @dataclass(frozen=True)
@@ -139,26 +128,25 @@ class Chain:
         Only the final result decides: steps that deviate together and give the right
         result are not broken.
         """
-        right: RightWalk = self.reference.drawn(
-            (RightWalk, self.check), lambda: self._right_walk(run)
-        )
-        walk = Walk(self.reference.exercise.library, self.respondent.ask, right.calls)
+        calls, end = self.reference.drawn((Walk, self.check), lambda: self._right_walk(run))
+        walk = Walk(self.reference.exercise.library, self.respondent.ask, calls)
         try:
-            last = self.reference.form(right.calls[-1].request.target)
-            finding = compare(self._end(run, walk), right.end, last)
+            last = self.reference.form(calls[-1].request.target)
+            finding = compare(self._end(run, walk), end, last)
         except ChainBroken as broken:
             finding = broken.finding
         if finding:
-            return self._broken(right.calls, walk.calls, finding)
+            return self._broken(calls, walk.calls, finding)
         return ChainVerdict(Outcome.PASSED)
 
-    def _right_walk(self, run: Run) -> RightWalk:
+    def _right_walk(self, run: Run) -> tuple[tuple[StepCall, ...], Value]:
+        """Return the calls of the reference's own walk, and what comes out at the end."""
         own_way = Walk(self.reference.exercise.library, self._ask_reference)
         try:
             end = self._end(run, own_way)
         except ChainBroken as broken:
             raise RuntimeError(f"the reference fails on its own chain: {broken}") from broken
-        return RightWalk(tuple(own_way.calls), end)
+        return tuple(own_way.calls), end
 
     def _end(self, run: Run, walk: Walk) -> Value:
         """Return what comes out at the end; raise `ChainBroken` when the answers lead nowhere."""

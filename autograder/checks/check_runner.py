@@ -25,24 +25,15 @@ from autograder.checks.author_error import (
 )
 from autograder.checks.chain import Chain, Run
 from autograder.checks.conversation import CheckTerms, Conversation, RunningCheck
-from autograder.checks.marks import (
-    BY_HAND,
-    Draw,
-    by_purpose,
-    let_share_inputs,
-    needs_only_ours,
-    step_of,
-    tokens_of,
-)
+from autograder.checks.marks import BY_HAND, Draw, by_purpose, marks_of, step_of, tokens_of
 from autograder.checks.memory import InputSeeds, PassingReplies
-from autograder.checks.reference import Reference, load_module
+from autograder.checks.reference import Reference
 from autograder.checks.standing import standing_checks
 from autograder.checks.student import Student
 from autograder.checks.varied_request import parameters
 from autograder.judging.conditions import STANDING
 from autograder.judging.examples import AnswerPair
 from autograder.judging.expectation import Expectation
-from autograder.values.exercise import SOLUTION
 from autograder.values.request import Request, Respondent
 from autograder.values.verdict import Finding, Outcome
 
@@ -89,7 +80,8 @@ class CollectedChecks:
                 raise wrong_checks(exercise, fact, "write one in graders.py")
         for item in items:
             if item.get_closest_marker(_CHAIN):
-                let_share_inputs(item)  # its steps have been asked with inputs of a hand-in's own
+                # Its steps have been asked with inputs of a hand-in's own.
+                marks_of(item).shares_inputs = True
         known = [*items, *standing_checks(reference, items, public=public)]
 
         def in_order(checks: list[pytest.Item]) -> tuple[pytest.Item, ...]:
@@ -110,11 +102,7 @@ class CollectedChecks:
 
     def by_purpose(self, name: str) -> Purposes:
         """Return the checks of a step that decide, those that only tell, and the standing ones."""
-        return self._by_purpose.get(name, ([], [], []))
-
-    @cached_property
-    def _by_purpose(self) -> dict[str | None, Purposes]:
-        return {name: by_purpose(items) for name, items in self._by_step.items()}
+        return by_purpose(self.of_step(name))
 
     @cached_property
     def _by_step(self) -> dict[str | None, tuple[pytest.Item, ...]]:
@@ -123,11 +111,7 @@ class CollectedChecks:
 
     def place_of(self, item: pytest.Item) -> int:
         """Return the place of a check among all. Names do not tell standing checks apart."""
-        return self._places[item]
-
-    @cached_property
-    def _places(self) -> dict[pytest.Item, int]:
-        return {item: place for place, item in enumerate(self.items)}
+        return self.items.index(item)
 
     @cached_property
     def shown(self) -> tuple[pytest.Item, ...]:
@@ -194,7 +178,7 @@ class CheckRunner:
         """
         shared = self.seeds.shared_by(item)
         self.reference.memories.use(shared)
-        direct = _is_direct(item)
+        direct = marks_of(item).is_direct
         passing = self._passing(item, terms) if direct and shared is not None else None
         conversation = Conversation(
             terms.respondent, terms.leaning_on, eager=not direct, passing=passing
@@ -250,7 +234,7 @@ class CheckRunner:
         talk = run.conversation
         for number, (question, _) in enumerate(talk.judged, start=1):
             # What was compared is asked behind the last question.
-            asked = talk.requests if talk.compared and number == len(talk.judged) else ()
+            asked = tuple(talk.requests) if talk.compared and number == len(talk.judged) else ()
             pairs = tuple(talk.compared) if asked else ()
             form = replace(question.expectation.form, tokens=tokens_of(item))
             record(question.request, replace(question.expectation, form=form), asked, pairs)
@@ -334,7 +318,7 @@ class CheckRunner:
         # A check that looks at a reply before it goes on may ask something else the next time.
         looked = run.conversation.exchanged or run.errors or run.finding or run.chain
         if passing and not looked:
-            passing.requests = run.conversation.requests
+            passing.requests = tuple(run.conversation.requests)
 
     def _caught(self, work: Callable[[], None]) -> None:
         """Do `work`, and keep what it raises."""
@@ -358,15 +342,8 @@ class CheckRunner:
 
     def _goes_through(self, item: pytest.Item, terms: CheckTerms) -> bool:
         """Say whether the reference passes a check, in the student's place."""
-        # A module of its own: the chain puts the student's steps into the other one.
-        folder = self.reference.exercise.folder.resolve()
-        module = load_module(folder / SOLUTION, "respondent")
-        reference = replace(self.reference, module=module)
-        seen = self.begin(item, replace(terms, respondent=reference))
+        # The chain puts the student's steps into the other one.
+        seen = self.begin(item, replace(terms, respondent=self.reference.apart))
         self._settle(seen)
         chain = seen.chain is None or seen.chain.outcome is Outcome.PASSED
         return chain and not seen.errors and seen.finding is None
-
-
-def _is_direct(item: pytest.Item) -> bool:
-    return isinstance(item, pytest.Function) and needs_only_ours(item)

@@ -45,6 +45,7 @@ class CheckQuestion:
         return self.expected()
 
 
+@dataclass(eq=False)
 class Conversation:
     """The questions of one run of a check to `respondent`, and the judgements on the answers.
 
@@ -54,33 +55,27 @@ class Conversation:
     the step have left (None: all).
     """
 
-    def __init__(
-        self,
-        respondent: Respondent,
-        leaning_on: tuple[str, ...] = (),
-        *,
-        judging: bool = True,
-        eager: bool = False,
-        passing: PassingReplies | None = None,
-        given: Sequence[Reply] = (),
-    ) -> None:
-        self.respondent, self.leaning_on = respondent, leaning_on
-        self.judging, self.eager = judging, eager
-        self.passing, self._given = passing, given
-        self.suspects: frozenset[str] | None = None
-        self.expected: list[CheckQuestion] = []  # in the order of the check's lines
-        self.judged: list[tuple[CheckQuestion, Reply]] = []  # of these, the ones looked at so far
-        self.compared: list[AnswerPair] = []  # which answers were looked at side by side
-        self.exchanged: list[tuple[Request, Reply]] = []  # in the order in which replies came
-        self._requests: list[Request] = []
-        self._replies: dict[int, Reply] = {}
-        self._judgements: deque[Judgement] = deque()
+    respondent: Respondent
+    leaning_on: tuple[str, ...] = ()
+    judging: bool = True
+    eager: bool = False
+    passing: PassingReplies | None = None
+    given: Sequence[Reply] = ()
+    suspects: frozenset[str] | None = None
+    # What is expected, in the order of the check's lines, and what of it was looked at so far.
+    expected: list[CheckQuestion] = field(default_factory=list)
+    judged: list[tuple[CheckQuestion, Reply]] = field(default_factory=list)
+    compared: list[AnswerPair] = field(default_factory=list)  # what was looked at side by side
+    requests: list[Request] = field(default_factory=list)  # all that were put
+    exchanged: list[tuple[Request, Reply]] = field(default_factory=list)  # as replies came
+    _replies: dict[int, Reply] = field(default_factory=dict)
+    _judgements: deque[Judgement] = field(default_factory=deque)
 
     def put(self, request: Request) -> int:
         """Note a question; return its number."""
-        number = len(self._requests)
-        self._requests.append(request)
-        for reply in self._given[number : number + 1]:
+        number = len(self.requests)
+        self.requests.append(request)
+        for reply in self.given[number : number + 1]:
             self.receive(number, reply)
         return number
 
@@ -128,35 +123,26 @@ class Conversation:
 
     def open(self) -> list[int]:
         """Return the numbers of the questions that were not asked yet."""
-        return [number for number in range(len(self._requests)) if number not in self._replies]
-
-    def request(self, number: int) -> Request:
-        """Return a question."""
-        return self._requests[number]
+        return [number for number in range(len(self.requests)) if number not in self._replies]
 
     def known(self, number: int) -> KnownReplies | None:
         """Return the replies to a question that need not be read again; None to keep none."""
         return self.passing.known(number) if self.passing else None
 
     @property
-    def requests(self) -> tuple[Request, ...]:
-        """All questions that were put."""
-        return tuple(self._requests)
-
-    @property
     def replies(self) -> tuple[Reply, ...]:
         """The replies to the first questions, up to one that was not asked."""
-        numbers = range(len(self._requests))
+        numbers = range(len(self.requests))
         asked = takewhile(self._replies.__contains__, numbers)
         return tuple(self._replies[number] for number in asked)
 
     def receive(self, number: int, reply: Reply) -> None:
         """Take the reply to a question."""
         self._replies[number] = reply
-        self.exchanged.append((self._requests[number], reply))
+        self.exchanged.append((self.requests[number], reply))
 
     def _ask(self, number: int) -> None:
-        self.receive(number, self.respondent.ask(self._requests[number], self.leaning_on))
+        self.receive(number, self.respondent.ask(self.requests[number], self.leaning_on))
 
 
 def ask_together(conversations: Iterable[Conversation]) -> None:
@@ -170,7 +156,7 @@ def ask_together(conversations: Iterable[Conversation]) -> None:
     first = asked[0][0]
     if not isinstance(first.respondent, PipelinedRespondent):
         return
-    requests = [each.request(number) for each, number in asked]
+    requests = [each.requests[number] for each, number in asked]
     known = [each.known(number) for each, number in asked]
     replies = first.respondent.ask_all(requests, known, first.leaning_on)
     for (conversation, number), reply in zip(asked, replies):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
@@ -19,20 +20,46 @@ from autograder.worker.wire import Seed
 Item = TypeVar("Item", bound=pytest.Item)
 BY_HAND = "by_hand"
 SHOWN_BY_LAYER = f"{LONG_AXES}_alone"
-_STEP = pytest.StashKey[str | None]()
-_NEEDS_ONLY_OURS = pytest.StashKey[bool]()
-_ONLY_TELLS = pytest.StashKey[bool]()
-_SHARES_INPUTS = pytest.StashKey[bool]()
-_PROPERTIES = pytest.StashKey[tuple[str, ...]]()
+
+
+@dataclass
+class CheckMarks:
+    """What is known of a check beside its code; to look for a mark takes long.
+
+    step: what it is marked with. is_direct: it can be called with our own fixtures and its
+    parameters alone. shares_inputs: hand-ins may share its inputs, as those of the standing checks
+    and of an author's check that is run with further parameters. only_tells: it is run only where
+    its step fails, to tell by which mistake: it asks with further sizes what standing checks ask
+    with other ones. properties: what a standing check holds its step to, as an author switches it
+    off.
+    """
+
+    step: str | None
+    is_direct: bool
+    shares_inputs: bool
+    only_tells: bool = False
+    properties: tuple[str, ...] = ()
+
+
+_MARKS = pytest.StashKey[CheckMarks]()
+
+
+def marks_of(item: pytest.Item) -> CheckMarks:
+    """Return what is known of a check, which can be changed."""
+    known = item.stash.get(_MARKS, None)
+    if known is None:
+        mark = item.get_closest_marker("step")
+        known = item.stash[_MARKS] = CheckMarks(
+            mark.args[0] if mark and mark.args else None,
+            isinstance(item, pytest.Function) and _needs_only_ours(item),
+            item.name.startswith(STANDING) or any(_numbers_of_parameters(item).values()),
+        )
+    return known
 
 
 def step_of(item: pytest.Item) -> str | None:
     """Return the step that a check is marked with."""
-    try:
-        return item.stash[_STEP]
-    except KeyError:  # to look for it takes long
-        mark = item.get_closest_marker("step")
-        return item.stash.setdefault(_STEP, mark.args[0] if mark and mark.args else None)
+    return marks_of(item).step
 
 
 def title_of(item: pytest.Item) -> str:
@@ -47,44 +74,12 @@ def tokens_of(item: pytest.Item) -> Tokens | None:
     return Tokens(tuple(mark.kwargs["tokens"]), mark.kwargs["followed"]) if mark else None
 
 
-def shares_inputs(item: pytest.Item) -> bool:
-    """Say whether hand-ins may share the inputs of a check.
-
-    Those are the standing checks, an author's check that is run with further parameters, and those
-    that `let_share_inputs` names.
-    """
-    try:
-        return item.stash[_SHARES_INPUTS]
-    except KeyError:
-        numbers = _numbers_of_parameters(item) if isinstance(item, pytest.Function) else ()
-        shares = item.name.startswith(STANDING) or any(numbers)
-        return item.stash.setdefault(_SHARES_INPUTS, shares)
-
-
-def let_share_inputs(item: pytest.Item) -> None:
-    """Have hand-ins share the inputs of a check: another one of its step has inputs of its own."""
-    item.stash[_SHARES_INPUTS] = True
-
-
 def by_purpose(items: Sequence[Item]) -> tuple[list[Item], list[Item], list[Item]]:
     """Return the checks of one step that decide first, those that only tell, the standing ones."""
     standing = [item for item in items if item.name.startswith(STANDING)]
-    telling = [item for item in items if only_tells(item)]
+    telling = [item for item in items if marks_of(item).only_tells]
     own = [item for item in items if item not in standing and item not in telling]
     return own, telling, standing
-
-
-def only_tells(item: pytest.Item) -> bool:
-    """Say whether a check is run only where its step fails, to tell by which mistake.
-
-    It asks with further sizes what standing checks ask with other ones.
-    """
-    return item.stash.get(_ONLY_TELLS, False)
-
-
-def let_only_tell(item: pytest.Item) -> None:
-    """Have a check run only where its step fails."""
-    item.stash[_ONLY_TELLS] = True
 
 
 def is_shown_by_layer(item: pytest.Item) -> bool:
@@ -92,43 +87,23 @@ def is_shown_by_layer(item: pytest.Item) -> bool:
     return item.name == f"{STANDING}{SHOWN_BY_LAYER}"
 
 
-def properties_of(item: pytest.Item) -> tuple[str, ...]:
-    """Return what a standing check holds its step to, as an author switches it off."""
-    return item.stash.get(_PROPERTIES, ())
-
-
-def let_hold(item: pytest.Item, properties: tuple[str, ...]) -> None:
-    """Say what a standing check holds its step to."""
-    item.stash[_PROPERTIES] = properties
-
-
 def is_run_again(item: pytest.Item) -> bool:
     """Say whether a check is run once more, with further sizes and no other parameters."""
-    numbers = item.callspec.indices if hasattr(item, "callspec") else {}
+    numbers = _numbers_of_parameters(item)
     return set(numbers) == {"draw"} and bool(numbers["draw"])
 
 
-def _numbers_of_parameters(item: pytest.Function) -> Collection[int]:
+def _numbers_of_parameters(item: pytest.Item) -> Mapping[str, int]:
     """Return for each parameter of a check which of its values it is run with, counted from 0."""
-    return item.callspec.indices.values() if hasattr(item, "callspec") else ()
+    return item.callspec.indices if hasattr(item, "callspec") else {}
 
 
 # What changes how pytest runs a test.
 _CHANGING = ("skip", "skipif", "xfail", "usefixtures")
 
 
-def needs_only_ours(item: pytest.Function) -> bool:
-    """Say whether a check can be called with our own fixtures and its parameters alone.
-
-    Not if its file has fixtures or set-up of its own, or a mark changes how it is run.
-    """
-    try:
-        return item.stash[_NEEDS_ONLY_OURS]
-    except KeyError:
-        return item.stash.setdefault(_NEEDS_ONLY_OURS, _needs_only_ours(item))
-
-
 def _needs_only_ours(item: pytest.Function) -> bool:
+    """Say whether no fixture or set-up of its file, and no mark, changes how a check is run."""
     if item.cls is not None or any(mark.name in _CHANGING for mark in item.iter_markers()):
         return False
     # The fixtures of a file carry its name; ours, and direct parameters, carry none.
@@ -146,6 +121,7 @@ PUBLIC_DECIMALS = 1
 LARGE = 5_000  # numbers of an array
 
 
+@dataclass(frozen=True, eq=False)
 class Draw:
     """Draws arrays whose shapes are named by axis letters.
 
@@ -154,20 +130,12 @@ class Draw:
     are eighths (times their scale), and of a large array 1 or -1: they are written in little room.
     """
 
-    def __init__(
-        self,
-        sizes: Mapping[str, int],
-        seed: int,
-        name: str,
-        dtype: str = "float64",
-        decimals: int | None = None,
-        coarse: bool = False,
-    ) -> None:
-        self._sizes = dict(sizes)
-        self._seed, self._name = seed, name
-        self._dtype = dtype
-        self._decimals = decimals
-        self._coarse = coarse
+    sizes: Mapping[str, int]
+    seed_number: int
+    name: str
+    dtype: str = "float64"
+    decimals: int | None = None
+    coarse: bool = False
 
     @classmethod
     def hidden(
@@ -189,52 +157,47 @@ class Draw:
 
         Its numbers have all their digits, since nobody works them by hand.
         """
-        own = {**self._sizes, **sizes}
-        return Draw(own, self._seed, f"{self._name}/{name}", self._dtype, coarse=coarse)
+        own = {**self.sizes, **sizes}
+        return Draw(own, self.seed_number, f"{self.name}/{name}", self.dtype, coarse=coarse)
 
     @cached_property
     def _generator(self) -> np.random.Generator:
-        return np.random.default_rng([self._seed, zlib.crc32(self._name.encode())])
+        return np.random.default_rng([self.seed_number, zlib.crc32(self.name.encode())])
 
     @property
     def identity(self) -> tuple[object, ...]:
         """What its numbers follow from: draws of one identity draw the same."""
         return (
-            *self._sizes.items(),
-            self._seed,
-            self._name,
-            self._dtype,
-            self._decimals,
-            self._coarse,
+            *self.sizes.items(),
+            self.seed_number,
+            self.name,
+            self.dtype,
+            self.decimals,
+            self.coarse,
         )
-
-    @property
-    def sizes(self) -> Mapping[str, int]:
-        """The size of each axis."""
-        return self._sizes
 
     @property
     def public(self) -> bool:
         """Whether it draws for a worked example: small numbers with few digits."""
-        return self._decimals is not None
+        return self.decimals is not None
 
     def __getitem__(self, axis: str) -> int:
         """Return the size of an axis."""
-        return self._sizes[axis]
+        return self.sizes[axis]
 
     def __call__(self, axes: str, scale: float = 1.0) -> np.ndarray:
         """Return normally distributed numbers of shape `axes`, for example "B S D"."""
-        return self.shaped(*(self._sizes[axis] for axis in axes.split()), scale=scale)
+        return self.shaped(*(self.sizes[axis] for axis in axes.split()), scale=scale)
 
     def shaped(self, *shape: int, scale: float = 1.0) -> np.ndarray:
         """Return normally distributed numbers of a shape given in numbers."""
-        if self._coarse:
+        if self.coarse:
             drawn = self._coarse_numbers(shape)
         else:
             drawn = self._generator.standard_normal(shape)
         array = scale * drawn
-        rounded = array if self._decimals is None else array.round(self._decimals)
-        return rounded.astype(self._dtype)
+        rounded = array if self.decimals is None else array.round(self.decimals)
+        return rounded.astype(self.dtype)
 
     def _coarse_numbers(self, shape: tuple[int, ...]) -> np.ndarray:
         if math.prod(shape) > LARGE:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from operator import is_
 from typing import Any
 
 import pytest
 
-from autograder.checks.marks import shares_inputs
+from autograder.checks.marks import marks_of
 from autograder.judging.diagnosis import Candidate
 from autograder.values.request import KnownReplies, Reply, Request, Returned
 
@@ -36,7 +37,7 @@ class PassingReplies:
     def hold(self, replies: Sequence[Reply]) -> bool:
         """Say whether these replies, of those that are `known`, have passed together."""
         for place, kept in enumerate(self._kept):
-            if len(kept) == len(replies) and all(map(_is, kept, replies)):
+            if len(kept) == len(replies) and all(map(is_, kept, replies)):
                 self._kept.insert(0, self._kept.pop(place))
                 return True
         return False
@@ -51,10 +52,6 @@ class PassingReplies:
         self._known = [{reply.encoded: reply for reply in column} for column in columns]
 
 
-def _is(kept: Returned, reply: Reply) -> bool:
-    return kept is reply
-
-
 # Stands for the inputs that sizes are tried with while checks are collected; no seed is negative.
 COLLECTING = -1
 
@@ -63,22 +60,15 @@ COLLECTING = -1
 class Memory:
     """The reference's answers by the keys of their requests, what was drawn, and what passed.
 
-    `singles` are what known mistakes of a function give. `passing` holds what passed a check, by
-    its place among all checks.
+    `singles` and `pairs` are what one known mistake, or two, give. `passing` holds what passed a
+    check, by its place among all checks.
     """
 
     expected: dict[bytes, Reply] = field(default_factory=dict)
     singles: dict[bytes, tuple[Candidate, ...]] = field(default_factory=dict)
+    pairs: dict[bytes, tuple[Candidate, ...]] = field(default_factory=dict)
     drawn: dict[Hashable, Any] = field(default_factory=dict)
     passing: dict[int, PassingReplies] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class ReplayedMistakes:
-    """What one known mistake, or two, in a layer give for a request, by its key."""
-
-    singles: dict[bytes, tuple[Candidate, ...]] = field(default_factory=dict)
-    pairs: dict[bytes, tuple[Candidate, ...]] = field(default_factory=dict)
 
 
 class Memories:
@@ -90,8 +80,7 @@ class Memories:
 
     def forget_hand_in(self) -> None:
         """Forget what belongs to one hand-in only."""
-        self.own, self.replayed = Memory(), ReplayedMistakes()
-        self.now = self.own
+        self.own = self.now = Memory()
 
     def use(self, shared: int | None) -> None:
         """Use the memory of the seed `shared` from now on, or that of the hand-in."""
@@ -127,4 +116,7 @@ class InputSeeds:
 
     def shared_by(self, item: pytest.Item) -> int | None:
         """Return the seed of a check's inputs if hand-ins share them, and None if not."""
-        return self.shared if shares_inputs(item) else None
+        return self.shared if marks_of(item).shares_inputs else None
+
+
+OWN_SEEDS = InputSeeds()

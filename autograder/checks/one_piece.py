@@ -23,6 +23,7 @@ from autograder.judging.conditions import conditions_of
 from autograder.judging.diagnosis import place_in, place_inside, same, worded
 from autograder.judging.expectation import VALUES_RIGHT
 from autograder.judging.layout import Collection, Place, Shape, same_size
+from autograder.judging.value_words import listed, quoted
 from autograder.values.request import Request, Respondent, Returned, Sighting, Traceable
 from autograder.values.verdict import Finding, Outcome, StepVerdict
 from autograder.worker.wire import Value
@@ -227,7 +228,7 @@ class OnePiece:
             given = (partial(_with_size, function, name, axis) for axis in axes)
             random = self.reference.exercise.step(name).random
             with warnings.catch_warnings(action="ignore"):  # sizes that fit nothing
-                if not random and any(map(self._gives_with, given)):
+                if not random and any(map(self._gives, given)):
                     return name
         return ""
 
@@ -262,7 +263,20 @@ class OnePiece:
     def _exchanged(self, finding: Finding) -> Finding | None:
         """Say which results of a step have changed places, when that explains every draw."""
         name, order = self._exchanging
-        return _places_words(finding, self.reference.form(name).names, order) if name else None
+        if not name:
+            return None
+        names = self.reference.form(name).names
+        changed = [
+            f"as {names[place]} it uses the {names[taken]}"
+            for place, taken in enumerate(order)
+            if place != taken
+        ]
+        return replace(
+            finding,
+            fact=f"Your layer computes as if results had changed places: {listed(changed)}.",
+            look=f"The order is {listed(names)}. In which order does your layer take them?",
+            details=_details(finding),
+        )
 
     def _without_weights(self, finding: Finding) -> Finding | None:
         """Say which weights of the layer its result does not depend on, if there are such.
@@ -290,7 +304,7 @@ class OnePiece:
         return replace(
             finding,
             right=seen.right,
-            fact=f"The result of your layer does not change when {_listed(unused)} {verb}.",
+            fact=f"The result of your layer does not change when {listed(unused)} {verb}.",
             look="Which line computes with that?",
             details=_details(finding),
         )
@@ -303,16 +317,15 @@ class OnePiece:
                 continue
             names = self.reference.form(name).names
             for order in list(permutations(range(len(names))))[1:]:
-                if self._gives({name: _in_order(function, order)}):
+                if self._gives(partial(_in_order, function, name, order)):
                     return name, order
         return "", ()
 
-    def _gives(self, replaced: Mapping[str, Callable[..., Any]]) -> bool:
-        """Say whether the reference's class, with these steps, gives the layer's own results."""
-        return self._gives_with(lambda request: replaced)
+    def _gives(self, steps: Callable[[Request], Mapping[str, Callable[..., Any]]]) -> bool:
+        """Say whether the reference's class gives the layer's own results with these `steps`.
 
-    def _gives_with(self, steps: Callable[[Request], Mapping[str, Callable[..., Any]]]) -> bool:
-        """Say the same of steps that are made for each request."""
+        They are made for each request.
+        """
         for request in self.requests:
             form = self.reference.form(request.target, request.method)
             with self.reference.replaced(steps(request)):
@@ -352,7 +365,7 @@ class OnePiece:
             for stages, seen, output, request in zip(stages, traced, outputs, requests)
         ]
         first = trails[0]
-        if any(_ending(each) != _ending(first) for each in trails):
+        if len({(each.wrong, each.hidden_from) for each in trails}) > 1:
             return finding  # one draw says this, the other that
         right = tuple(n for n in first.right if all(n in each.right for each in trails))
         trail = replace(first, right=right)
@@ -373,14 +386,16 @@ def _is_finite(value: object) -> bool:
     return isinstance(value, np.ndarray) and bool(np.isfinite(value).all())
 
 
-def _in_order(function: Callable[..., Any], order: Sequence[int]) -> Callable[..., Any]:
+def _in_order(
+    function: Callable[..., Any], name: str, order: Sequence[int], _: Request
+) -> Mapping[str, Callable[..., Any]]:
     """Return a step whose results have changed places."""
 
     def exchanged(*arguments: Any, **keywords: Any) -> Any:
         results = function(*arguments, **keywords)
         return tuple(results[place] for place in order)
 
-    return exchanged
+    return {name: exchanged}
 
 
 def _with_size(
@@ -393,24 +408,6 @@ def _with_size(
         return function(*(size if type(each) is int else each for each in arguments))
 
     return {name: other}
-
-
-def _places_words(finding: Finding, names: Sequence[str], order: Sequence[int]) -> Finding:
-    changed = [
-        f"as {names[place]} it uses the {names[taken]}"
-        for place, taken in enumerate(order)
-        if place != taken
-    ]
-    return replace(
-        finding,
-        fact=f"Your layer computes as if results had changed places: {_listed(changed)}.",
-        look=f"The order is {_listed(names)}. In which order does your layer take them?",
-        details=_details(finding),
-    )
-
-
-def _ending(trail: Trail) -> tuple[int | None, int | None]:
-    return trail.wrong, trail.hidden_from
 
 
 def _trail_words(
@@ -450,8 +447,8 @@ def _trail_words(
         )
     unsure = [name for name in dict.fromkeys(stages[n].step for n in trail.unsure) if name != step]
     if unsure:
-        listed = _listed([titles[name] for name in unsure])
-        look = f"The numbers of {listed} are there. Is each of them used where it belongs? {look}"
+        named = listed([titles[name] for name in unsure])
+        look = f"The numbers of {named} are there. Is each of them used where it belongs? {look}"
     return replace(finding, right=right, fact=fact, look=look, details=_details(finding))
 
 
@@ -469,7 +466,7 @@ def _right_words(stages: Sequence[Stage], trail: Trail, titles: Mapping[str, str
         return ""
     if len(whole) == 1:
         return f"This part of your layer gives what is expected: {whole[0]}."
-    return f"These parts of your layer give what is expected: {_listed(whole)}."
+    return f"These parts of your layer give what is expected: {listed(whole)}."
 
 
 def _also(finding: Finding, fitting: dict[str, str]) -> Finding:
@@ -478,13 +475,8 @@ def _also(finding: Finding, fitting: dict[str, str]) -> Finding:
     others = [step for step in dict.fromkeys(fitting.values()) if step != named]
     if named is None or not others:
         return finding
-    listed = _listed([f"`{step}`" for step in others])
-    look = f"{finding.look} A mistake in the work of {listed} would give the same result."
+    look = f"{finding.look} A mistake in the work of {quoted(others)} would give the same result."
     return replace(finding, look=look.strip())
-
-
-def _listed(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def probes(reference: Reference, asked: Sequence[Request]) -> tuple[list[Request], list[Request]]:

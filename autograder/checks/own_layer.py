@@ -17,12 +17,12 @@ import numpy as np
 
 from autograder.checks.conversation import CheckQuestion, Conversation
 from autograder.checks.marks import Draw
-from autograder.checks.reference import Reference, load_module
+from autograder.checks.reference import Reference
 from autograder.checks.student import Student
 from autograder.checks.varied_request import calls_in, cotangent
 from autograder.judging.diagnosis import PAIR
 from autograder.judging.examples import Example
-from autograder.judging.expectation import Agrees, CheckFailed
+from autograder.judging.expectation import Agrees
 from autograder.tracing.layer_code import LayerCode
 from autograder.tracing.traced_layer import (
     SECONDS,
@@ -34,7 +34,7 @@ from autograder.tracing.traced_layer import (
     plainly,
 )
 from autograder.tracing.wrong_step import IN_THE_LAYER, LayerCalls, Spoiler
-from autograder.values.exercise import SOLUTION, Exercise, Step
+from autograder.values.exercise import Exercise, Step
 from autograder.values.request import (
     ContinuingRespondent,
     ReadableRespondent,
@@ -52,7 +52,6 @@ from autograder.values.verdict import (
     Outcome,
     StepVerdict,
 )
-from autograder.worker.wire import Value
 
 # Says whether all checks of a step pass with the reference in place of these steps; None when that
 # could not be seen, because the code got stuck.
@@ -113,27 +112,18 @@ class ReferenceCalls(LayerCalls):
         """Put a call to the student's step."""
         return self.respondent.ask(request)
 
-    def judged(self, request: Request, reply: Reply) -> Finding | None:
-        """Return what is wrong with the answer to a call, None if nothing is."""
-        conversation = Conversation(self.respondent, given=[reply])
-        student = Student(request.target, self.reference, conversation, lambda: False)
-        try:
-            student.ask(request).agrees()
-            conversation.settle()
-        except CheckFailed as failed:
-            return failed.finding
-        return None
+    def expectation(self, request: Request) -> Agrees | None:
+        """Return what is expected of a call, as of a check's own question; None for nothing.
 
-    def right(self, request: Request) -> Value:
-        """Return the numbers that the reference gives, None where others may be right."""
-        right = self.reference.expected(request)
-        values = self.reference.exercise.step(request.target).compare == "values"
-        return right.value if values and isinstance(right, Returned) else None
-
-    @property
-    def double(self) -> str:
-        """The dtype of numbers in double precision, "" where they have it anyway."""
-        return "float64" if self.reference.exercise.library == "torch" else ""
+        In another precision, the reference itself may fail.
+        """
+        if not isinstance(self.reference.expected(request.alone), Returned):
+            return None
+        asked = Conversation(self.respondent, judging=False)
+        Student(request.target, self.reference, asked).ask(request).agrees()
+        wanted = asked.expected[0].expectation
+        assert isinstance(wanted, Agrees)
+        return wanted
 
     def begin_afresh(self) -> None:
         """Have what is asked next answered where nothing was asked before."""
@@ -141,11 +131,10 @@ class ReferenceCalls(LayerCalls):
             self.respondent.begin_afresh()
 
     def _with_backward(self, request: Request) -> Request:
-        right = self.reference.expected(request.alone)
-        if self.reference.exercise.library != "torch" or not isinstance(right, Returned):
+        wanted = self.expectation(request) if self.library == "torch" else None
+        if wanted is None:
             return request
-        agreement = Agrees(right.value, self.reference.form(request.target))
-        question = CheckQuestion(request, lambda: agreement)
+        question = CheckQuestion(request, lambda: wanted)
         draw = Draw.hidden(self.reference.exercise, IN_THE_LAYER, {})
         return replace(request, backward=cotangent(question, draw))
 
@@ -198,16 +187,19 @@ def around(layer: StepVerdict, step: str) -> StepVerdict:
             "its call: is there a `with` block, a decorator or a setting that changes what it does?"
         )
 
-    def told(finding: Finding) -> Finding:
-        return replace(finding, look=f"{finding.look} {look}".strip(), cause=True)
-
-    checks = (
-        replace(check, finding=told(check.finding))
-        if check is layer.failing and check.finding
-        else check
-        for check in layer.checks
+    return retold(
+        layer, lambda finding: replace(finding, look=f"{finding.look} {look}".strip(), cause=True)
     )
-    return replace(layer, checks=tuple(checks))
+
+
+def retold(step: StepVerdict, told: Callable[[Finding], Finding]) -> StepVerdict:
+    """Return the verdict on a step with another finding in place of the one to be read first."""
+    first = step.failing
+    checks = (
+        replace(check, finding=told(check.finding)) if check is first and check.finding else check
+        for check in step.checks
+    )
+    return replace(step, checks=tuple(checks))
 
 
 # Which call of a step makes a class wrong, where the steps that it calls are right.
@@ -230,7 +222,8 @@ class CallTracing:
             return layer
         example = self._example(failing, question)
         text = LayerCode.of_cells(code.cells)
-        traced = TracedLayer(example, self._known, code, text, TimeLeft(SECONDS))
+        forms = {name: self.reference.form(name) for name in self.reference.functions}
+        traced = TracedLayer(example, KnownSteps(forms, forms), code, text, TimeLeft(SECONDS))
         try:
             told = self._told(traced, failing.finding)
         except TooLong:
@@ -238,10 +231,7 @@ class CallTracing:
         if told is None:
             return layer
         named = replace(told, misconception=failing.finding.misconception)
-        checks = (
-            replace(check, finding=named) if check is failing else check for check in layer.checks
-        )
-        return replace(layer, checks=tuple(checks))
+        return retold(layer, lambda finding: named)
 
     def _told(self, layer: TracedLayer, finding: Finding) -> Finding | None:
         right = {step.name for step in self.steps if step.passes and not step.leaning}
@@ -257,11 +247,6 @@ class CallTracing:
         asked = Example(request.target, failing.name, failing.title, request, expectation, ())
         plain = plainly(asked)
         return replace(plain, calls=self.reference.calls(plain.request))
-
-    @cached_property
-    def _known(self) -> KnownSteps:
-        names = tuple(self.reference.functions)
-        return KnownSteps({name: self.reference.form(name) for name in names}, lambda: names)
 
 
 def end_to_end(
@@ -368,10 +353,7 @@ class WholeLayer:
 
     def _is_seen(self, name: str, wrong: Any) -> bool:
         assert self.step
-        # A module of its own: what is expected comes from the other one.
-        folder = self.reference.exercise.folder.resolve()
-        module = load_module(folder / SOLUTION, "respondent")
-        respondent = replace(self.reference, module=module)
+        respondent = self.reference.apart  # what is expected comes from the other one
         with respondent.replaced({name: wrong}):
             return self.sees(self.step, respondent)
 
@@ -382,18 +364,9 @@ class WholeLayer:
         yield _constant(getattr(self.reference.module, name))
 
 
-def with_layer(chain: ChainVerdict, layer: LayerVerdict | None) -> ChainVerdict:
-    """Return the verdict on the chain with that on the student's own class."""
-    return replace(chain, layer=layer)
-
-
 def _constant(function: Callable[..., Any]) -> Callable[..., Any]:
     """A step that gives results of the right shapes which hold one number everywhere."""
-
-    def wrong(*arguments: Any, **keywords: Any) -> Any:
-        return _filled(function(*arguments, **keywords))
-
-    return wrong
+    return lambda *arguments, **keywords: _filled(function(*arguments, **keywords))
 
 
 def _filled(value: Any) -> Any:

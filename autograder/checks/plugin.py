@@ -18,16 +18,14 @@ import pytest
 
 from autograder.checks.author_error import wrong_checks
 from autograder.checks.chain import Run
-from autograder.checks.check_runner import CheckRunner, CollectedChecks, Recorder
+from autograder.checks.check_runner import CheckRunner, CollectedChecks
 from autograder.checks.marks import BY_HAND, Draw
-from autograder.checks.memory import COLLECTING, InputSeeds
+from autograder.checks.memory import COLLECTING
 from autograder.checks.reference import Reference
 from autograder.checks.student import Student
-from autograder.checks.submission_judge import JudgedSteps, SubmissionJudge
+from autograder.checks.submission_judge import SubmissionJudge
 from autograder.errors import KitError
 from autograder.values.exercise import GRADERS
-from autograder.values.request import Respondent
-from autograder.values.verdict import StepVerdict
 
 # How pytest, and Python in a SyntaxError, name a line of the grader file.
 _LINE_OF_CHECKS = re.compile(rf'{re.escape(GRADERS)}(?::|", line )(\d+)')
@@ -50,24 +48,22 @@ class GradingPlugin:
         self._judge = judge
         self._public = public
         self._runner = CheckRunner(reference, public=public)
-        self._submissions = SubmissionJudge(self._runner)
+        submissions = SubmissionJudge(self._runner)
+        self.judged_by, self.steps_of_layer = submissions.judged, submissions.steps_of_layer
+        self.recorded = self._runner.recorded
 
     # What pytest calls.
 
     def pytest_configure(self, config: pytest.Config) -> None:
         """Register the marks of a grader file."""
-        config.addinivalue_line("markers", "step(name): the step that the check belongs to")
-        config.addinivalue_line(
-            "markers", "public(**sizes): also given to students, as a worked example"
-        )
-        config.addinivalue_line(
-            "markers",
+        for line in (
+            "step(name): the step that the check belongs to",
+            "public(**sizes): also given to students, as a worked example",
             f"{BY_HAND}(tokens, followed): the example of the text, only given to students",
-        )
-        config.addinivalue_line(
-            "markers", "stays(reason): why a check stays that catches nothing of its own"
-        )
-        config.addinivalue_line("markers", "chain_of_steps: the student's steps end to end")
+            "stays(reason): why a check stays that catches nothing of its own",
+            "chain_of_steps: the student's steps end to end",
+        ):
+            config.addinivalue_line("markers", line)
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Put the checks in the order of the steps; a step without a check is an error."""
@@ -131,41 +127,6 @@ class GradingPlugin:
     def collected(self) -> CollectedChecks:
         """The checks, in the order of the steps."""
         return self._runner.checks
-
-    def judged_by(
-        self,
-        respondent: Respondent,
-        on_step: Callable[[StepVerdict], None] = lambda step: None,
-        *,
-        seeds: InputSeeds | None = None,
-        layer_earns_steps: bool = True,
-        together: bool = True,
-    ) -> JudgedSteps:
-        """Run every check against `respondent`, step by step, then the chain.
-
-        `on_step` gets the verdict on each step as soon as it is known. The hidden inputs are drawn
-        from `seeds`, or from the exercise's own seed. With `layer_earns_steps`, a layer that is
-        right by itself earns the points of steps that are not written and that it does. All
-        functions are asked `together`, which is faster, or each when its turn comes.
-        """
-        drawn = seeds or InputSeeds()
-        return self._submissions.judged(
-            respondent, on_step, drawn, layer_earns_steps, together=together
-        )
-
-    def steps_of_layer(self) -> tuple[str, tuple[str, ...]]:
-        """Return the step that is the layer, "" if none is, and those whose work a right one does.
-
-        They are steps worth points, which need not be written then.
-        """
-        return self._submissions.steps_of_layer()
-
-    def recorded(self, item: pytest.Item, respondent: Respondent, record: Recorder) -> None:
-        """Run one check, which has to pass, and hand every question that it asks to `record`.
-
-        Raises `KitError` when it does not pass.
-        """
-        self._runner.recorded(item, respondent, record)
 
 
 # Have pytest collect one grader file, and nothing else, and run the loop of a plugin over it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import permutations
@@ -173,22 +173,15 @@ class _Trials:
         drawn = Draw.worked if public else Draw.hidden
         own = drawn(exercise, "sizes", sources[0].sizes(public)).sizes
         self.axes, self._base = {**own, **usual}, usual
-        self._again = partial(_Trials, sources, exercise, public, layer)
-        self._layer, self._sources, self._draw = (
-            layer,
-            sources,
-            partial(drawn, exercise, "sizes", {}),
-        )
+        self.from_ = partial(_Trials, sources, exercise, public, layer)  # with other usual sizes
+        self._layer, self._sources = layer, sources
+        self._draw = partial(drawn, exercise, "sizes", {})
         self._usual = self._keys({})
 
     def fit(self, sizes: Sizes) -> bool:
         """Say whether all questions can be asked with `sizes`, and one becomes another by it."""
         keys = self._keys(sizes)
         return keys is not None and keys != self._usual
-
-    def from_(self, usual: Sizes) -> _Trials:
-        """Return the same trials, which begin with other sizes."""
-        return self._again(usual)
 
     def equal(self) -> Sizes:
         """Return sizes of which many are equal: that of the last axis, where that goes.
@@ -234,7 +227,7 @@ class _Trials:
         """
         if self._keys({axis: 2 * self.axes[axis]}) == self._usual:
             return {}  # nothing that is asked has this axis
-        sizes = LONG if self._gives_arrays else LONG_ALONE
+        sizes = LONG if self.numbers({})[0] else LONG_ALONE
         found = next(filter(self.fit, ({axis: size} for size in sizes)), {})
         first = next(iter(self.axes))
         others = [other for other in self.axes if other != axis] if found else []
@@ -257,11 +250,6 @@ class _Trials:
             sum(_count(each.request.inputs) for each in asked),
             sum(map(_count, results)),
         )
-
-    @property
-    def _gives_arrays(self) -> bool:
-        """Whether a question hands over an array, or a layer that holds some."""
-        return self.numbers({})[0] > 0
 
     def dependent(self, single: Sizes) -> list[Sizes]:
         """Return sizes for each axis that has size 1 only together with another."""
@@ -354,15 +342,25 @@ class Use:
         return tuple(earlier_call(request, each) for each in before)
 
 
+def agreeing(
+    sources: Iterable[QuestionSource],
+    *asked: tuple[str, Callable[[QuestionSource, Draw], Request]],
+) -> StandingCheck:
+    """The answers are right to what is made of each source, once for each purpose and draw."""
+
+    def check(student: Student, draw: Draw) -> None:
+        for source in sources:
+            for purpose, made in asked:
+                request = source.kept(purpose, draw, partial(made, source, draw))
+                student.ask(request).agrees()
+
+    return check
+
+
 def in_every_use(
     sources: Sequence[QuestionSource], use: Use, fitting: Container[SourcePair]
 ) -> StandingCheck:
     """The answers are right in every use, and so are the gradients; see `fitting_pairs`."""
-
-    def check(student: Student, draw: Draw) -> None:
-        for source in sources:
-            asked = source.kept("use", draw, partial(made, source, draw))
-            student.ask(asked).agrees()
 
     def made(source: QuestionSource, draw: Draw) -> Request:
         others = [
@@ -372,7 +370,7 @@ def in_every_use(
         ]
         return use.of(source, draw, others)
 
-    return check
+    return agreeing(sources, ("use", made))
 
 
 def fitting_pairs(sources: Sequence[QuestionSource], draw: Draw, sizes: Sizes) -> list[SourcePair]:
@@ -415,25 +413,17 @@ class Sized:
         if not self.used:
             return request
         # By then, an instance of the usual sizes has been made, and used.
-        others = [source.question(draw, f"sized {each}", sizes) for each, sizes in self._earlier]
-        earlier = tuple(earlier_call(question.request, other.request) for other in others)
+        usual = source.question(draw, "sized usual", {}).request
+        earlier = (earlier_call(question.request, usual),)
         return replace(request, earlier=earlier, backward=cotangent(question, draw))
 
-    @property
-    def _earlier(self) -> tuple[tuple[str, Sizes], ...]:
-        return (("usual", {}),)
 
-
-def at_sizes(sources: Mapping[QuestionSource, int | None], sized: Sized) -> StandingCheck:
-    """The answers are right at other sizes; `sources` come with their place, see `Sized.of`."""
-
-    def check(student: Student, draw: Draw) -> None:
-        for source, place in sources.items():
-            purpose = f"at {dict(sized.sizes)}"
-            asked = source.kept(purpose, draw, partial(sized.of, source, place, draw))
-            student.ask(asked).agrees()
-
-    return check
+def at_sizes(places: Mapping[QuestionSource, int | None], sized: Sized) -> StandingCheck:
+    """The answers are right at other sizes; `places` are those of `Sized.of`."""
+    return agreeing(
+        places,
+        (f"at {dict(sized.sizes)}", lambda source, draw: sized.of(source, places[source], draw)),
+    )
 
 
 def at_long_axes(questions: Sequence[LongQuestion]) -> StandingCheck:
@@ -450,20 +440,15 @@ def at_long_axes(questions: Sequence[LongQuestion]) -> StandingCheck:
 def with_large_numbers(sources: Sequence[QuestionSource]) -> StandingCheck:
     """A softmax is right for rows that hold very large and very small numbers."""
 
-    def check(student: Student, draw: Draw) -> None:
-        for source in sources:
-            for rows in (spread_out, far_down):
-                asked = source.kept(rows.__name__, draw, partial(with_rows, source, draw, rows))
-                student.ask(asked).agrees()
-
     def with_rows(
-        source: QuestionSource, draw: Draw, rows: Callable[[np.ndarray], np.ndarray]
+        rows: Callable[[np.ndarray], np.ndarray], source: QuestionSource, draw: Draw
     ) -> Request:
         request = source.question(draw, "large", {}).request
         (scores,) = request.arguments
         return replace(request, arguments=(rows(scores),))
 
-    return check
+    kinds = (spread_out, far_down)
+    return agreeing(sources, *((rows.__name__, partial(with_rows, rows)) for rows in kinds))
 
 
 def with_large_inputs(
@@ -471,14 +456,7 @@ def with_large_inputs(
 ) -> StandingCheck:
     """A layer is right for token vectors that hold large numbers, as its softmax has to be."""
 
-    def check(student: Student, draw: Draw) -> None:
-        for source in sources:
-            for each in sizes:
-                purpose = f"large {dict(each)}"
-                asked = source.kept(purpose, draw, partial(enlarged, source, draw, each))
-                student.ask(asked).agrees()
-
-    def enlarged(source: QuestionSource, draw: Draw, sizes: Sizes) -> Request:
+    def enlarged(sizes: Sizes, source: QuestionSource, draw: Draw) -> Request:
         request = source.question(draw, "large", sizes).request
         first, *others = request.method_arguments
         tokens = LARGE_INPUTS * first
@@ -495,7 +473,7 @@ def with_large_inputs(
             request, method_arguments=(tokens, *others), attributes=attributes, dtype=dtype
         )
 
-    return check
+    return agreeing(sources, *((f"large {dict(each)}", partial(enlarged, each)) for each in sizes))
 
 
 def _at_sizes_of(

@@ -228,7 +228,7 @@ def record_other_examples(folder: Path, step: str, seed: int) -> bytes:
 def _recorded(reference: Reference, faults: Faults, step: str = "") -> list[Example]:
     """Return the worked examples of one step, or of all; note the faults of checks."""
     examples: list[Example] = []
-    done: list[tuple[str, tuple[str, ...]]] = []
+    does: dict[str, tuple[str, ...]] = {}
 
     def judge(plugin: GradingPlugin) -> None:
         reference.forget()  # what was drawn while the checks were collected is not repeatable
@@ -244,17 +244,10 @@ def _recorded(reference: Reference, faults: Faults, step: str = "") -> list[Exam
                     plugin.recorded(item, reference, _recorder(reference, item, examples))
                     sound[own] = True
         if not step:
-            done.append(plugin.steps_of_layer())
+            does.update([plugin.steps_of_layer()])
 
     run_graders(GradingPlugin(reference, judge, public=True))
-    return _with_steps_of_layer(examples, *done)
-
-
-def _with_steps_of_layer(
-    examples: list[Example], *layers: tuple[str, tuple[str, ...]]
-) -> list[Example]:
-    """Return the examples; the first one about a layer says which steps a right one does."""
-    does = dict(layers)
+    # The first one about a layer says which steps a right one does.
     return [replace(each, does=does.pop(each.step, ())) for each in examples]
 
 

@@ -12,7 +12,7 @@ import inspect
 import sys
 import textwrap
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -63,7 +63,7 @@ class Replay:
         functions replaced by each known mistake of that function.
         """
         memories = self._reference.memories
-        kept = memories.replayed.singles if request.method is not None else memories.now.singles
+        kept = (memories.now if request.method is None else memories.own).singles
         if request.key not in kept:
             known = self._reference.misconceptions
             own = [mistake for mistake in known if mistake.step == request.target]
@@ -81,7 +81,7 @@ class Replay:
         """
         if suspects is not None:
             return tuple(self._paired(request, suspects))
-        kept = self._reference.memories.replayed.pairs
+        kept = self._reference.memories.own.pairs
         if request.key not in kept:
             kept[request.key] = tuple(self._paired(request, None))
         return kept[request.key]
@@ -144,15 +144,11 @@ def words_for(request: Request, mistakes: tuple[Misconception, ...]) -> str:
         return f"{place_in(first.step, method)} {first.words}"
     facts = [mistake.words.partition("\n\n")[0] for mistake in mistakes]
     listed = " ".join(
-        f"({number}) `{mistake.step}`: {_lower(fact)}"
+        f"({number}) `{mistake.step}`: {fact[0].lower()}{fact[1:]}"
         for number, (mistake, fact) in enumerate(zip(mistakes, facts), start=1)
     )
     look = "Take them one at a time: correct the first, then check again."
     return f"Your `{method}` behaves as if two steps were wrong. {listed}\n\n{look}"
-
-
-def _lower(words: str) -> str:
-    return words[0].lower() + words[1:]
 
 
 # The known wrong implementations of an exercise, read from `misconceptions.py`.
@@ -441,6 +437,24 @@ class Reference:
         left = (None if call.step in drawn else call.result for call in made)
         return tuple(replace(call, line=0, file="", result=each) for call, each in zip(made, left))
 
+    def watched(
+        self,
+        requests: Iterable[Request],
+        note: Callable[[str, tuple[Any, ...], Mapping[str, Any]], None],
+    ) -> None:
+        """Answer `requests`; `note` sees every call of a step as it is made, also by a step."""
+
+        def noted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+            def called(*arguments: Any, **keywords: Any) -> Any:
+                note(name, arguments, keywords)
+                return function(*arguments, **keywords)
+
+            return called
+
+        with self.replaced({name: noted(name, each) for name, each in self.functions.items()}):
+            for request in requests:
+                self.ask(request)
+
     @cached_property
     def layers(self) -> tuple[str, ...]:
         """The names of the steps that are classes, in order."""
@@ -485,6 +499,12 @@ class Reference:
         """What the known mistakes give for a request."""
         return Replay(self)
 
+    @property
+    def apart(self) -> Reference:
+        """The same with a module of its own, which shows nothing of what is put into this one."""
+        folder = self.exercise.folder.resolve()
+        return replace(self, module=load_module(folder / SOLUTION, "respondent"))
+
     @contextmanager
     def replaced(self, functions: Mapping[str, Any]) -> Iterator[ModuleType]:
         """Put other functions into the reference's module for a while."""
@@ -514,7 +534,9 @@ def read_reference(folder: Path) -> Reference:
     folder = folder.resolve()
     try:
         if exercise.library == "torch":
-            _one_thread()
+            import torch
+
+            torch.set_num_threads(1)  # small tensors spread over threads cost more than that gives
         module = load_module(folder / SOLUTION)
         known = load_module(folder / MISCONCEPTIONS)
     except ImportError as error:
@@ -533,10 +555,3 @@ def _refuse_stripped_code() -> None:
             place=f"the variable PYTHONOPTIMIZE, or the option -{'O' * sys.flags.optimize}",
             cure="unset PYTHONOPTIMIZE, leave that option out, and run the same command again",
         )
-
-
-def _one_thread() -> None:
-    """Keep PyTorch from spreading small tensors over threads, which costs more than it gives."""
-    import torch
-
-    torch.set_num_threads(1)

@@ -19,15 +19,7 @@ import pytest
 
 from autograder.checks import properties
 from autograder.checks.conversation import CheckQuestion
-from autograder.checks.marks import (
-    SHOWN_BY_LAYER,
-    Draw,
-    is_run_again,
-    let_hold,
-    let_only_tell,
-    let_share_inputs,
-    step_of,
-)
+from autograder.checks.marks import SHOWN_BY_LAYER, Draw, is_run_again, marks_of, step_of
 from autograder.checks.properties import (
     LongQuestion,
     SizePlan,
@@ -65,6 +57,8 @@ from autograder.worker.wire import Linear, Seed
 # The standing properties of a step that draws: from its own generator, and anew every time.
 
 _GENERATORS = 4  # whose draws must all differ
+_FROM_GENERATOR = "the numbers come from the generator that is passed in, at any size"
+_NEW_LAYERS = "every call makes new layers, of any size"
 _NOT_ITS_GENERATOR = (
     "Two calls with the same seed in `{generator}` give different numbers.",
     "Which of your numbers do not come from `{generator}`?",
@@ -218,37 +212,26 @@ class _HeldStep:
             found += self._at_sizes(plan)
             if plan.single and "size_1" not in self._without:
                 self._leave_to_standing_checks()
-        large = [
-            source
-            for source, question in zip(self.values, self.questions())
-            if _is_softmax(question)
-        ]
+        large, numbers = self._values_where(_is_softmax), self._values_where(takes_numbers)
         if large and "large_numbers" not in self._without:
             title = "very large and very small numbers in one row"
             found.append(self._item("large_numbers", title, properties.with_large_numbers(large)))
-        numbers = [
-            source
-            for source, question in zip(self.values, self.questions())
-            if takes_numbers(question)
-        ]
         if numbers and "large_numbers" not in self._without:
             title, dtype = "inputs that hold large numbers", "float64" if self._torch else ""
             many = many_sequences(numbers, exercise, self._public, properties.MANY_SEQUENCES)
             check = properties.with_large_inputs(numbers, ({}, many) if many else ({},), dtype)
             found.append(self._item("large_numbers", title, check))
-        drawn = [] if "own_draws" in self._without else self._sources(Distributed)
-        if drawn:
-            title = "the numbers come from the generator that is passed in, at any size"
-            sizes = other_sizes(drawn, exercise, self._public)
-            check = from_its_generator(drawn, sizes)
-            found.append(self._item("own_draws", title, check))
-        layers = [] if "own_draws" in self._without else self._sources(LinearLayers)
-        if layers:
-            title = "every call makes new layers, of any size"
-            sizes = other_sizes(layers[:1], exercise, self._public)
-            check = new_every_time(layers[:1], sizes)
-            found.append(self._item("own_draws", title, check))
+        for sources, title, made in (
+            (self._sources(Distributed), _FROM_GENERATOR, from_its_generator),
+            (self._sources(LinearLayers)[:1], _NEW_LAYERS, new_every_time),
+        ):
+            if sources and "own_draws" not in self._without:
+                sizes = other_sizes(sources, exercise, self._public)
+                found.append(self._item("own_draws", title, made(sources, sizes)))
         return [*found, *self._at_long_axes(shown)]
+
+    def _values_where(self, fits: Callable[[CheckQuestion], bool]) -> list[QuestionSource]:
+        return [source for source, each in zip(self.values, self.questions()) if fits(each)]
 
     def _keep_one_of_its_own(self) -> None:
         """Let hand-ins share the inputs of all checks but one, the first of values.
@@ -258,14 +241,16 @@ class _HeldStep:
         own = self.values[0].item if self.values else None
         for item in self._items:
             if item is not own:
-                let_share_inputs(item)
+                marks_of(item).shares_inputs = True
 
     def _leave_to_standing_checks(self) -> None:
         """Run an author's checks of values with their first sizes only, until the step fails."""
         for item in filter(is_run_again, self._items):
             asked = self._asked(item)
-            if asked and all(map(_is_about_values, asked)):
-                let_only_tell(item)
+            values = (isinstance(each.expectation, Agrees) for each in asked)
+            plain = (_is_plain(each.request, Agrees) for each in asked)
+            if asked and all(values) and all(plain):
+                marks_of(item).only_tells = True
 
     def _in_every_use(self, plan: SizePlan, layouts: Layouts | None) -> list[pytest.Item]:
         held = [name for name in _USES if name not in self._without]
@@ -337,7 +322,8 @@ class _HeldStep:
             return ()
         sources = self.values
         if self.is_class:  # one form of its call, that with the most options, takes all its steps
-            sources = [max(sources, key=lambda source: len(self._question(source).keywords))]
+            asked = zip(sources, self.questions())
+            sources = [max(asked, key=lambda pair: len(pair[1].request.keywords))[0]]
         return tuple(
             each
             for source in sources
@@ -368,9 +354,6 @@ class _HeldStep:
             for name, questions in kinds.items()
             if questions
         ]
-
-    def _question(self, source: QuestionSource) -> Request:
-        return self._asked(source.item)[source.number].request
 
     def _sized_title(self, sizes: Sizes, single: Sequence[str], dtype: str) -> str:
         """Say what is asked of a step at other sizes, and only what applies to it."""
@@ -425,16 +408,12 @@ class _HeldStep:
             originalname=f"{STANDING}{name.partition('[')[0]}",
             callobj=standing,
         )
-        let_hold(item, held or (name,))
         item.add_marker(pytest.mark.step(self._step.name))
         item.add_marker(pytest.mark.stays("every step is held to it"))
         if any(own.get_closest_marker("public") for own in self._items):
             item.add_marker(pytest.mark.public)
+        marks_of(item).properties = held or (name,)
         return item
-
-
-def _is_about_values(question: CheckQuestion) -> bool:
-    return isinstance(question.expectation, Agrees) and _is_plain(question.request, Agrees)
 
 
 def _is_plain(request: Request, kind: type) -> bool:

@@ -13,7 +13,7 @@ import pytest
 from autograder.checks.author_error import wrong_checks
 from autograder.checks.check_runner import CheckRunner, Purposes
 from autograder.checks.conversation import CheckQuestion, CheckTerms, RunningCheck, ask_together
-from autograder.checks.marks import is_shown_by_layer, shares_inputs, step_of
+from autograder.checks.marks import is_shown_by_layer, marks_of, step_of
 from autograder.checks.own_layer import (
     Passes,
     ReferenceCalls,
@@ -24,9 +24,8 @@ from autograder.checks.own_layer import (
 )
 from autograder.checks.reference import KEPT, suspects_after
 from autograder.judging.asking import PassedQuestion, reconciled
-from autograder.judging.conditions import beside_long_axes
+from autograder.judging.conditions import beside_long_axes, other_call_words
 from autograder.judging.expectation import judge
-from autograder.judging.other_questions import other_call_words
 from autograder.tracing.wrong_step import Spoiler
 from autograder.values.exercise import Step
 from autograder.values.request import (
@@ -192,7 +191,7 @@ class StepJudge:
     def _first(self, step: Step) -> list[pytest.Item]:
         """Return the first check of values of a step, if it has any."""
         own, _, _ = self._by_purpose(step.name)
-        return [item for item in own if not shares_inputs(item)][:1]
+        return [item for item in own if not marks_of(item).shares_inputs][:1]
 
     def _tried(self, step: Step, wrong: tuple[str, ...]) -> tuple[CheckVerdict, ...]:
         """Let a step lean on wrong ones: a layer where it was asked alone, so no process starts.
@@ -224,7 +223,8 @@ class StepJudge:
         That is a step which passes alone, or the class itself.
         """
         exercise = self.runner.reference.exercise
-        for name in [step.name for step in steps if step.leaning and self._was_asked(step.name)]:
+        leaning = (step.name for step in steps if step.leaning)
+        for name in [name for name in leaning if any(run.judged for run in self._runs_alone(name))]:
             before = exercise.before(name)
             passes = partial(self._passes, exercise.step(name))
             makers = [step.name for step in exercise.steps if step.compare in KEPT]
@@ -246,9 +246,11 @@ class StepJudge:
 
     def _calls_in(self, name: str) -> ReferenceCalls:
         """Return what a step that fails with the student's own ones passes to those."""
-        runs = (run for item, run in self._begun.items() if step_of(item) == name)
+        runs = self._runs_alone(name)
         asked = [run.conversation.judged[-1][0].request for run in runs if run.finding]
-        return ReferenceCalls(self.runner.reference, self.respondent, asked)
+        reference = self.runner.reference
+        library = reference.exercise.library
+        return ReferenceCalls(library, reference, self.respondent, asked)
 
     def _spoiler(
         self,
@@ -264,18 +266,13 @@ class StepJudge:
         of which that is true, too, may rely on how what it gets lies in memory. Two steps may also
         be right by themselves, and not fit each other.
         """
-        given = f"what a right `{layer}` passes to it"
-        if fault := calls.fault(suspect):
-            return Spoiler(suspect, fault, given)
         wrong = tuple(step.name for step in before if not step.passes or step.leaning)
         names = [step.name for step in before]
         # Also the suspect: the layer may be asked with an input that lies in another order.
-        for name in (name for name in names[names.index(suspect) :] if name not in wrong):
-            fault = calls.fault_in_other_orders(name) if passes((*wrong, name)) else None
-            if fault:
-                return Spoiler(name, fault, f"{given}, in another order in memory")
-        if fault := calls.small_fault(suspect):
-            return Spoiler(suspect, fault, given)
+        later = [name for name in names[names.index(suspect) :] if name not in wrong]
+        for spoiler in calls.spoilers(layer, later):
+            if spoiler.step == suspect or passes((*wrong, spoiler.step)):
+                return spoiler
         calls.begin_afresh()
         chain = self.chained()
         if chain.finding is None or chain.outcome is Outcome.INFRASTRUCTURE:
@@ -288,14 +285,13 @@ class StepJudge:
 
         None where it passed then, or ended without a reply.
         """
-        runs = (run for item, run in self._begun.items() if step_of(item) == name)
+        runs = self._runs_alone(name)
         found = (run for run in runs if run.item.name == check and run.finding)
         return next((run.conversation.judged[-1] for run in found if run.conversation.judged), None)
 
-    def _was_asked(self, name: str) -> bool:
-        """Say whether a step was judged with the student's own earlier steps, if only at first."""
-        judged = (run.judged for item, run in self._begun.items() if step_of(item) == name)
-        return any(judged)
+    def _runs_alone(self, name: str) -> list[RunningCheck]:
+        """Return the checks of a step that have begun with the student's own earlier steps."""
+        return [run for item, run in self._begun.items() if step_of(item) == name]
 
     def _passes(self, step: Step, leaning_on: tuple[str, ...]) -> bool | None:
         """Say whether all checks of a step pass while it leans; None when the code got stuck."""
@@ -330,7 +326,8 @@ class StepJudge:
             suspects = _suspects(found if not more else ())
             told = self._judged_runs(self._asked(telling, terms), suspects=suspects)
         # What further sizes show is said in their words, which are plainer.
-        seen = self._in_order([*first, *told, *([] if any(map(_found, told)) else more)])
+        seen = [*first, *told, *([] if any(map(_found, told)) else more)]
+        seen.sort(key=lambda run: self.runner.checks.place_of(run.item))
         if not seen:  # nothing was asked, so nothing is right
             fact = f"the step {step.name} has no check"
             raise wrong_checks(self.runner.reference.exercise, fact, "write one in graders.py")
@@ -343,9 +340,6 @@ class StepJudge:
         told_of = (_of_another_call(run, finding, passed) for run, finding in zip(seen, findings))
         last = (beside_long_axes(run.item.name, found) for run, found in zip(seen, told_of))
         return tuple(replace(run, finding=finding).verdict for run, finding in zip(seen, last))
-
-    def _in_order(self, runs: list[RunningCheck]) -> list[RunningCheck]:
-        return sorted(runs, key=lambda run: self.runner.checks.place_of(run.item))
 
     def _asked(self, items: Iterable[pytest.Item], terms: CheckTerms) -> list[RunningCheck]:
         """Begin checks, and ask what is open of their questions together."""

@@ -16,7 +16,15 @@ from autograder.checks.author_error import reference_failed
 from autograder.checks.conversation import CheckQuestion, Conversation
 from autograder.checks.reference import Reference, Replay
 from autograder.judging.compare import ResultSpec
-from autograder.judging.conditions import conditions_of, explained
+from autograder.judging.conditions import (
+    MOST_ENTRIES,
+    conditions_of,
+    explained,
+    gradient_words,
+    influence_words,
+    influences,
+    random_words,
+)
 from autograder.judging.diagnosis import Candidate, named, same
 from autograder.judging.distribution import Distributed, with_seed
 from autograder.judging.examples import AnswerForm, AnswerPair
@@ -29,13 +37,6 @@ from autograder.judging.expectation import (
     with_attributes,
 )
 from autograder.judging.layers import LinearLayers, with_shared_layers
-from autograder.judging.other_questions import (
-    MOST_ENTRIES,
-    gradient_words,
-    influence_words,
-    influences,
-    random_words,
-)
 from autograder.values.exercise import signature_of
 from autograder.values.request import Failed, Reply, Request, Returned
 from autograder.values.verdict import Finding, Outcome
@@ -55,14 +56,14 @@ class KnownPairs:
     def alike(self, pair: AnswerPair, *answers: tuple[Request, Reply]) -> Iterator[Candidate]:
         """Give the mistakes that are amiss in the same arrays of `pair`, and nowhere before."""
         amiss = self.form.amiss(pair, *answers)
-        request = self.conversation.request(pair.first)
+        request = self.conversation.requests[pair.first]
         for known in self.replay.singles(request) if amiss else ():
             if self._amiss(known.name, pair) == amiss and self._passes(known, request):
                 yield known
 
     def _amiss(self, name: str, pair: AnswerPair) -> tuple[str, ...] | None:
         """Return the arrays in which two answers of a mistake are amiss; None for other forms."""
-        requests = [self.conversation.request(number) for number in (pair.first, pair.second)]
+        requests = [self.conversation.requests[number] for number in (pair.first, pair.second)]
         # Each is asked anew: equal questions may get other numbers.
         known = [self.replay.again(request, name) for request in requests]
         answers = [(request, each.reply) for request, each in zip(requests, known) if each]
@@ -181,7 +182,8 @@ class Answer:
             return random_words(finding, self._is_right_in_evaluation(expectation))
         if self._reads_gradients:
             forward = self._asked(replace(self.request, read=(), backward=None))
-            if forward._judged_plainly() is None:
+            values = Agrees(forward._expected(), forward._form())
+            if judge(values, forward.request, forward._reply, (), describe=False) is None:
                 finding = gradient_words(finding, with_attributes(self.request, self._reply))
         # There are thousands of pairs. Under conditions, or on large arrays, only those are tried
         # that a check before this one has left.
@@ -232,10 +234,6 @@ class Answer:
             return False
         evaluated = self._asked(replace(self.request, before=(*self.request.before, "eval")))
         return judge(expectation, evaluated.request, evaluated._reply, (), describe=False) is None
-
-    def _judged_plainly(self) -> Finding | None:
-        expectation = Agrees(self._expected(), self._form())
-        return judge(expectation, self.request, self._reply, (), describe=False)
 
     def _asked_again(self, request: Request, expectation: Expectation) -> Finding | None:
         """Return the finding on another question, asked of the same code."""
@@ -371,14 +369,6 @@ class Constructed:
             )
         )
 
-    def after(self, *methods: str) -> Constructed:
-        """Call these methods of the instance first, for example `eval`."""
-        return replace(self, request=replace(self.request, before=methods))
-
     def cast(self, dtype: str) -> Constructed:
         """Cast the instance and its inputs to a dtype of PyTorch, for example "bfloat16"."""
         return replace(self, request=replace(self.request, dtype=dtype))
-
-    def called(self, times: int) -> Constructed:
-        """Call the method `times` times; the last result is the answer."""
-        return replace(self, request=replace(self.request, calls=times))

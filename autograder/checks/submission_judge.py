@@ -16,10 +16,10 @@ from autograder.checks.author_error import remark_on, wrong_checks
 from autograder.checks.chain import broken_by, traced_back
 from autograder.checks.check_runner import CheckRunner
 from autograder.checks.conversation import CheckQuestion, CheckTerms
-from autograder.checks.marks import Draw, needs_only_ours
-from autograder.checks.memory import InputSeeds
+from autograder.checks.marks import Draw, marks_of
+from autograder.checks.memory import OWN_SEEDS, InputSeeds
 from autograder.checks.one_piece import OnePiece, is_in_one_piece, probes
-from autograder.checks.own_layer import CallTracing, WholeLayer, end_to_end, with_layer
+from autograder.checks.own_layer import CallTracing, WholeLayer, end_to_end, retold
 from autograder.checks.step_judge import STUCK, StepJudge
 from autograder.checks.varied_request import UNFIT, OwnAnswers, parameters, questions_of
 from autograder.errors import KitError
@@ -91,9 +91,10 @@ def _numbers(array: np.ndarray) -> object:
 # And of two layers that show the same, the first one is where to look.
 
 
-def without_blame(
-    steps: tuple[StepVerdict, ...], layers: Collection[str]
-) -> tuple[StepVerdict, ...]:
+Steps = tuple[StepVerdict, ...]
+
+
+def without_blame(steps: Steps, layers: Collection[str]) -> Steps:
     """Return the verdicts, where no finding on one of the `layers` blames a step that is right.
 
     Such a finding rests on a known mistake in that step, which gives the layer's own result.
@@ -102,9 +103,7 @@ def without_blame(
     return tuple(_told(step, right) if step.name in layers else step for step in steps)
 
 
-def led_to_the_first(
-    steps: tuple[StepVerdict, ...], layers: Collection[str]
-) -> tuple[StepVerdict, ...]:
+def led_to_the_first(steps: Steps, layers: Collection[str]) -> Steps:
     """Return the verdicts, where a layer that shows the same as one before it leads to that one.
 
     That is so of a class which inherits what is wrong.
@@ -134,13 +133,7 @@ def _led_to(step: StepVerdict, other: StepVerdict | None) -> StepVerdict:
     if other is None:
         return step
     look = f"Your `{other.name}` shows the same. Mend that first, and then look here again."
-    checks = (
-        replace(check, finding=replace(check.finding, look=look))
-        if check is step.failing and check.finding
-        else check
-        for check in step.checks
-    )
-    return replace(step, checks=tuple(checks))
+    return retold(step, lambda finding: replace(finding, look=look))
 
 
 def _told(step: StepVerdict, right: Collection[str]) -> StepVerdict:
@@ -195,7 +188,7 @@ class CommonAnswers:
         """Return what a check asks that expects a result and nothing drawn by the code itself."""
         checks = self.runner.checks
         item = next((each for each in checks.of_step(step) if each.name == check), None)
-        if not isinstance(item, pytest.Function) or not needs_only_ours(item):
+        if not isinstance(item, pytest.Function) or not marks_of(item).is_direct:
             return ()
         reference = self.runner.reference
         sizes = parameters(item).get("draw", {})
@@ -240,13 +233,19 @@ class SubmissionJudge:
     def judged(
         self,
         respondent: Respondent,
-        on_step: Callable[[StepVerdict], None],
-        seeds: InputSeeds,
-        layer_earns_steps: bool,
+        on_step: Callable[[StepVerdict], None] = lambda step: None,
         *,
-        together: bool,
+        seeds: InputSeeds = OWN_SEEDS,
+        layer_earns_steps: bool = True,
+        together: bool = True,
     ) -> JudgedSteps:
-        """Run every check against `respondent`; see `GradingPlugin.judged_by`."""
+        """Run every check against `respondent`, step by step, then the chain.
+
+        `on_step` gets the verdict on each step as soon as it is known. The hidden inputs are drawn
+        from `seeds`, or from the exercise's own seed. With `layer_earns_steps`, a layer that is
+        right by itself earns the points of steps that are not written and that it does. All
+        functions are asked `together`, which is faster, or each when its turn comes.
+        """
         begun = time.monotonic()
         self._runner.draw_from(seeds)
         chain = cache(partial(self._chain, respondent))
@@ -265,15 +264,28 @@ class SubmissionJudge:
         earned = self._layer.credited(steps) if layer_earns_steps else steps
         first = {step.name for step, led in zip(blamed, steps) if step is led and step.finding}
         questions = {} if _stuck(judged) else self._failed(judge, first & set(layers), earned)
-        told, remarks = self._told(earned, respondent, layer_earns_steps, questions)
+        tells: list[Callable[[Steps], Steps]] = [
+            partial(self._traced, respondent, questions),
+            partial(self._inside, respondent, layer_earns_steps),
+        ]
         if seeds.common is not None:
             answers = CommonAnswers(self._runner, respondent, judge.leans_on, seeds.common)
-            told, more = _noted(answers, told)
-            remarks = (*remarks, *more)
-        return JudgedSteps(told, whole, time.monotonic() - begun, remarks)
+            tells.append(lambda told: tuple(map(answers.noted, told)))
+        remarks: dict[str, None] = {}
+        for tell in tells:
+            try:
+                earned = tell(earned)
+            except (KitError, MemoryError):
+                raise  # about the exercise, or a bound of this process
+            except Exception as error:  # a fault of ours: words never cost a grade
+                remarks[remark_on(error)] = None
+        return JudgedSteps(earned, whole, time.monotonic() - begun, tuple(remarks))
 
     def steps_of_layer(self) -> tuple[str, tuple[str, ...]]:
-        """Return the layer's name and the steps that it proves; see `GradingPlugin`."""
+        """Return the step that is the layer, "" if none is, and those whose work a right one does.
+
+        They are steps worth points, which need not be written then.
+        """
         layer, reference = self._layer.step, self._runner.reference
         if layer is None:
             return "", ()
@@ -281,15 +293,13 @@ class SubmissionJudge:
         steps = filter(self._layer.proves, set(worth) & set(reference.functions))
         return layer.name, tuple(sorted(steps, key=worth.index))
 
-    def _whole(
-        self, steps: tuple[StepVerdict, ...], judged_chain: Callable[[], ChainVerdict]
-    ) -> ChainVerdict:
+    def _whole(self, steps: Steps, judged_chain: Callable[[], ChainVerdict]) -> ChainVerdict:
         """Return the verdict on the steps end to end, and on the layer by itself."""
         # A step that does not end by itself would not end in the chain either.
         stuck = _stuck(steps)
         chain = broken_by(stuck) if stuck else traced_back(judged_chain(), steps)
         chain = end_to_end(chain, steps, self._runner.reference.layers)
-        return with_layer(chain, self._layer.verdict(steps))
+        return replace(chain, layer=self._layer.verdict(steps))
 
     def _chain(self, respondent: Respondent) -> ChainVerdict:
         items = self._runner.checks.of_the_chain
@@ -313,42 +323,30 @@ class SubmissionJudge:
         asked = ((name, judge.failed(name, check.name)) for name, check in told if check)
         return {name: found[0] for name, found in asked if found}
 
-    def _told(
-        self,
-        steps: tuple[StepVerdict, ...],
-        respondent: Respondent,
-        layer_earns_steps: bool,
-        questions: Mapping[str, CheckQuestion],
-    ) -> tuple[tuple[StepVerdict, ...], tuple[str, ...]]:
-        """Say what is wrong inside a layer: which call, or what in one that is in one piece.
+    def _traced(
+        self, respondent: Respondent, questions: Mapping[str, CheckQuestion], steps: Steps
+    ) -> Steps:
+        """Say which call makes a layer wrong that failed one of the `questions`."""
+        tracing = CallTracing(self._runner.reference, respondent, steps)
+        return tuple(
+            tracing.traced(step, questions[step.name]) if step.name in questions else step
+            for step in steps
+        )
 
-        No outcome changes. Where the latter is the work of one step, the layer earns the points of
-        the others that it does. Where we fail to see it, the steps stay as they are, and a remark
-        says so.
+    def _inside(self, respondent: Respondent, layer_earns_steps: bool, steps: Steps) -> Steps:
+        """Say what is wrong inside a layer that is in one piece.
+
+        No outcome changes. Where it is the work of one step, the layer earns the points of the
+        others that it does.
         """
-        layer = self._layer.step
-        try:
-            tracing = CallTracing(self._runner.reference, respondent, steps)
-            steps = tuple(
-                tracing.traced(step, questions[step.name]) if step.name in questions else step
-                for step in steps
-            )
-            if layer is None or not is_in_one_piece(layer.name, steps):
-                return steps, ()
-            (own,) = (step for step in steps if step.name == layer.name)
-            inside = self._inside(own, respondent)
-            told = tuple(self._diagnosed(s, inside) if s is own else s for s in steps)
-            told = without_blame(told, self._runner.reference.layers)
-            faulty = self._faulty(own, inside, respondent) if layer_earns_steps else ()
-            return self._layer.credited(told, faulty), ()
-        except (KitError, MemoryError):
-            raise  # about the exercise, or a bound of this process
-        except Exception as error:  # a fault of ours: words never cost a grade
-            return steps, (remark_on(error),)
-
-    def _inside(self, layer: StepVerdict, respondent: Respondent) -> OnePiece:
-        reference = self._runner.reference
-        return OnePiece(reference, respondent, *probes(reference, self._asked(layer)))
+        layer, reference = self._layer.step, self._runner.reference
+        if layer is None or not is_in_one_piece(layer.name, steps):
+            return steps
+        (own,) = (step for step in steps if step.name == layer.name)
+        inside = OnePiece(reference, respondent, *probes(reference, self._asked(own)))
+        told = tuple(retold(step, inside.diagnosed) if step is own else step for step in steps)
+        faulty = self._faulty(own, inside, respondent) if layer_earns_steps else ()
+        return self._layer.credited(without_blame(told, reference.layers), faulty)
 
     def _faulty(
         self, layer: StepVerdict, inside: OnePiece, respondent: Respondent
@@ -371,16 +369,6 @@ class SubmissionJudge:
         terms = CheckTerms(OwnAnswers(self._runner.reference), naming=False)
         asked = self._runner.run(item, terms).conversation.expected
         return bool(asked) and all(isinstance(each.expectation, Refused) for each in asked)
-
-    def _diagnosed(self, step: StepVerdict, layer: OnePiece) -> StepVerdict:
-        failing = step.failing
-        if failing is None or failing.finding is None:
-            return step
-        inside: Finding = layer.diagnosed(failing.finding)
-        checks = (
-            replace(check, finding=inside) if check is failing else check for check in step.checks
-        )
-        return replace(step, checks=tuple(checks))
 
     def _asked(self, step: StepVerdict) -> list[Request]:
         """Return what the failing checks of a step ask, on these inputs and on others."""
@@ -407,18 +395,6 @@ class SubmissionJudge:
             return any(run.verdict.outcome not in UNSEEN for run in runs)
         finally:
             runner.draw_from(kept)
-
-
-def _noted(
-    answers: CommonAnswers, steps: tuple[StepVerdict, ...]
-) -> tuple[tuple[StepVerdict, ...], tuple[str, ...]]:
-    """Note the answers of mistakes without a name; where we fail to, a remark says so."""
-    try:
-        return tuple(map(answers.noted, steps)), ()
-    except (KitError, MemoryError):
-        raise  # about the exercise, or a bound of this process
-    except Exception as error:  # a fault of ours: what is only told never costs a grade
-        return steps, (remark_on(error),)
 
 
 def _stuck(steps: Iterable[StepVerdict]) -> StepVerdict | None:

@@ -11,19 +11,19 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache, lru_cache, wraps
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from autograder.checks.reference import Reference
-from autograder.judging.compare import whole_number
+from autograder.judging.compare import whole_number, with_arrays
 from autograder.values.exercise import GRADERS, SOLUTION, shared_folders, signature_of
 from autograder.values.request import Request
 from autograder.worker.arrays import Generators, held, to_library
 from autograder.worker.call import result_of, weighted_sum
-from autograder.worker.wire import Linear, Seed, Value, copied, round_tripped
+from autograder.worker.wire import Linear, Seed, Value, arrays_in, copied, round_tripped
 
 # The numbers and texts that an author wrote into an exercise's own code.
 #
@@ -222,13 +222,18 @@ def reference_answer(
     if fitting is None:
         return None
     arguments, keywords = fitting
-    dtypes = {array.dtype for array in _arrays((*arguments, *keywords.values(), *cotangents))}
+    given = (arguments, tuple(keywords.values()), cotangents)
+    dtypes = {array.dtype for array in arrays_in(given)}
     if {dtype for dtype in dtypes if dtype.kind == "f"} != {HALF}:
         return _answer(reference, step, arguments, keywords, cotangents)
-    wide = _cast((arguments, tuple(keywords.values()), cotangents), HALF, SINGLE)
+    wide = with_arrays(given, partial(_cast, HALF, SINGLE))
     answer = _answer(reference, step, wide[0], dict(zip(keywords, wide[1])), wide[2])
     with np.errstate(over="ignore"):  # what is too large for half precision is infinite in it
-        return _cast(answer, SINGLE, HALF)
+        return with_arrays(answer, partial(_cast, SINGLE, HALF))
+
+
+def _cast(source: np.dtype, target: np.dtype, array: np.ndarray) -> np.ndarray:
+    return array.astype(target) if array.dtype == source else array
 
 
 def unanswerable_steps(reference: Reference, request: Request) -> tuple[str, ...]:
@@ -243,19 +248,13 @@ def unanswerable_steps(reference: Reference, request: Request) -> tuple[str, ...
         generator = isinstance(value, np.random.Generator)
         return Seed(0) if generator else round_tripped(value, reference.exercise.library)
 
-    def watched(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(function)  # its annotations name the axes
-        def step(*arguments: Any, **keywords: Any) -> Any:
-            given, named = tuple(map(plain, arguments)), map(plain, keywords.values())
-            if fitting_call(function, given, dict(zip(keywords, named)), written) is None:
-                found.append(name)
-            return function(*arguments, **keywords)
+    def note(name: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> None:
+        given, named = tuple(map(plain, arguments)), map(plain, keywords.values())
+        if fitting_call(functions[name], given, dict(zip(keywords, named)), written) is None:
+            found.append(name)
 
-        return step
-
-    steps = {name: watched(name, each) for name, each in reference.functions.items()}
-    with reference.replaced(steps):
-        reference.ask(request)
+    functions = reference.functions
+    reference.watched([request], note)
     return tuple(dict.fromkeys(found))
 
 
@@ -277,27 +276,6 @@ def _answer(
     given, named = list(map(own, arguments)), {name: own(each) for name, each in keywords.items()}
     with np.errstate(all="ignore"):
         return round_tripped(held(result_of(function, given, named)), library)
-
-
-def _arrays(values: Iterable[Value]) -> Iterator[np.ndarray]:
-    for value in values:
-        if isinstance(value, np.ndarray):
-            yield value
-        elif isinstance(value, tuple):
-            yield from _arrays(value)
-        elif isinstance(value, Linear):
-            yield from _arrays((value.weight, value.bias))
-
-
-def _cast(value: Value, source: np.dtype, target: np.dtype) -> Value:
-    """Return `value` with its arrays of the type `source` cast to `target`."""
-    if isinstance(value, np.ndarray):
-        return value.astype(target) if value.dtype == source else value
-    if isinstance(value, tuple):
-        return tuple(_cast(item, source, target) for item in value)
-    if isinstance(value, Linear):
-        return Linear(_cast(value.weight, source, target), _cast(value.bias, source, target))
-    return value
 
 
 def gradients(

@@ -41,7 +41,7 @@ def layouts_in(reference: Reference, requests: Iterable[Request]) -> Mapping[str
         if any(layouts):
             found.setdefault(name, layouts)
 
-    _watch(reference, requests, note)
+    reference.watched(requests, note)
     return found
 
 
@@ -60,28 +60,8 @@ def calls_in(reference: Reference, request: Request) -> tuple[Request, ...]:
         used = layouts if any(layouts) else ()
         found.append(Request(name, given, named, dtype=request.dtype, layouts=used))
 
-    _watch(reference, [request.alone], note)
+    reference.watched([request.alone], note)
     return tuple(found)
-
-
-def _watch(
-    reference: Reference,
-    requests: Iterable[Request],
-    note: Callable[[str, tuple[Any, ...], Mapping[str, Any]], None],
-) -> None:
-    """Have `note` see every call of a step while the reference answers `requests`."""
-
-    def noted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def called(*arguments: Any, **keywords: Any) -> Any:
-            note(name, arguments, keywords)
-            return function(*arguments, **keywords)
-
-        return called
-
-    noting = {name: noted(name, function) for name, function in reference.functions.items()}
-    with reference.replaced(noting):
-        for request in requests:
-            reference.ask(request)
 
 
 def _order(value: Any) -> tuple[int, ...] | None:

@@ -22,11 +22,6 @@ def _arguments(seen: Difference) -> Iterator[tuple[int, np.ndarray]]:
             yield number, value
 
 
-def _as_it_came(seen: Difference) -> Iterator[Guess]:
-    for number, value in _arguments(seen):
-        yield value, number
-
-
 def _added(seen: Difference) -> Iterator[Guess]:
     if seen.forbidden.any():
         return
@@ -180,9 +175,8 @@ def _product(seen: Difference) -> MatrixProduct | None:
     return None
 
 
-Altered = tuple[
-    tuple[str, ...], str, np.ndarray
-]  # what was done to an argument, a question, and it
+# What was done to an argument, a question, and what came of it.
+Altered = tuple[tuple[str, ...], str, np.ndarray]
 
 
 def _other_products(seen: Difference) -> Iterator[Guess]:
@@ -351,10 +345,6 @@ def _other_functions(seen: Difference) -> Iterator[Guess]:
         yield _of_rows(np.maximum(scores, 0.0)), "each score, or 0 where that is negative"
 
 
-def _sigmoid(seen: Difference) -> Iterator[Guess]:
-    yield from ((0.5 + 0.5 * np.tanh(scores / 2),) for scores in _wide_scores(seen))
-
-
 def bounded(seen: Difference) -> Iterator[Claim]:
     """Claim that the shares are those of scores that are cut off at a bound."""
     for scores in _wide_scores(seen):
@@ -375,7 +365,7 @@ _ARRAYS = "Which arrays does your product take, in which order, and along which 
 # Told with a factor only where nothing is known of what is expected.
 AS_IT_CAME = Hypothesis(
     "argument {0}",
-    _as_it_came,
+    lambda seen: ((value, number) for number, value in _arguments(seen)),
     "{label} is argument number {0}, unchanged.",
     "Which line computes something new from it, and is that what you return?",
     scaled="{label} is {factor:.4g} times argument number {0}.",
@@ -412,12 +402,7 @@ ARGUMENTS: tuple[Hypothesis, ...] = (
         scaled="{label} is {factor:.4g} times the {1} between each two vectors, but their dot "
         "product is expected.",
     ),
-    Hypothesis(
-        "slips {0}",
-        _other_products,
-        "{label} {2} {0}.",
-        "{1}",
-    ),
+    Hypothesis("slips {0}", _other_products, "{label} {2} {0}.", "{1}"),
     Hypothesis(
         "{1} argument {0}",
         _added,
@@ -435,7 +420,7 @@ ARGUMENTS: tuple[Hypothesis, ...] = (
     ),
     Hypothesis(
         "sigmoid",
-        _sigmoid,
+        lambda seen: ((0.5 + 0.5 * np.tanh(scores / 2),) for scores in _wide_scores(seen)),
         "Each number is that of a sigmoid: it lies between 0 and 1, but follows from its own score "
         "alone. So the rows do not sum to 1.",
         "Shares are parts of a whole. Which numbers of a row does a share depend on?",

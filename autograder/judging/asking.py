@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from autograder.judging.compare import compare, sizes_of
-from autograder.judging.conditions import STANDING, beside_long_axes, explained
+from autograder.judging.conditions import STANDING, beside_long_axes, explained, random_words
 from autograder.judging.diagnosis import PAIR, described_together, same, told_by_cause, worded
 from autograder.judging.distribution import Distributed, with_seed
 from autograder.judging.examples import AnswerForm, Example
 from autograder.judging.expectation import Agrees, Expectation, Refused, judge
 from autograder.judging.layers import LinearLayers, with_shared_layers
-from autograder.judging.other_questions import random_words
 from autograder.values.exercise import Step
 from autograder.values.request import Failed, Reply, Request, Respondent, Returned
 from autograder.values.verdict import CheckVerdict, Finding, Measure, Outcome, StepVerdict

@@ -55,7 +55,7 @@ from autograder.judging.hypotheses import (
     order_and_factor,
     shares_of,
 )
-from autograder.judging.value_words import place_words, range_words
+from autograder.judging.value_words import listed, place_words, quoted, range_words
 from autograder.values.request import Request
 from autograder.values.verdict import Claim
 from autograder.worker.wire import Value, arrays_in
@@ -79,7 +79,11 @@ def _claims(
         return
     arrays = [np.asarray(part) for part in wanted]
     yield from _about_type(returned, form)
-    yield from _about_parts(given, arrays, form)
+    if len(given) == len(arrays):
+        if all(name.endswith(GRADIENT) for name in form.names):
+            yield from _untrained(given, arrays, form)
+        if len(arrays) > 1:
+            yield from _exchanged(given, arrays, form)
     yield from _about_reshaping(given, arrays, form, request)
     sizes, parts = sizes_of(expected, form, request), dict(zip(form.names, arrays))
     others = False  # whether a wrong array comes before, of which there is nothing to say
@@ -97,11 +101,12 @@ def _claims(
         seen = Difference(actual, whole_numbers, label, axes, precision, sizes, request, parts)
         found = _described(seen) if len(given) == len(arrays) else list(JOINED(seen))
         if found:
-            lower = _lower_words(part, whole, form)
+            lower = is_lower(part, asked_precision(whole, form.precision))
+            held = f" Its numbers are {LOWER[part.dtype.name]}." if lower else ""
             for claim in found:
                 # The bare fact gives an example from the first array that is wrong.
                 leads = claim.leads and not others
-                yield replace(claim, fact=f"{claim.fact}{lower}", leads=leads)
+                yield replace(claim, fact=f"{claim.fact}{held}", leads=leads)
             return
         others = True
 
@@ -110,12 +115,6 @@ def _describable(part: Value, whole: np.ndarray) -> bool:
     if not isinstance(part, np.ndarray) or part.dtype.kind not in "biuf":
         return False
     return 0 < part.size <= MOST_NUMBERS and 0 < whole.size <= MOST_NUMBERS
-
-
-def _lower_words(part: np.ndarray, whole: np.ndarray, form: ResultSpec) -> str:
-    """Name the precision of an array that has less than was asked for."""
-    lower = is_lower(part, asked_precision(whole, form.precision))
-    return f" Its numbers are {LOWER[part.dtype.name]}." if lower else ""
 
 
 def _described(seen: Difference) -> list[Claim]:
@@ -136,7 +135,9 @@ def _described(seen: Difference) -> list[Claim]:
 def _of_one(seen: Difference) -> Iterator[Claim]:
     finite = np.isfinite(seen.actual).all()
     if not finite and seen.same_shape:
-        yield from _not_finite(seen)
+        if np.isfinite(seen.expected).all():
+            yield from _of_negative(seen)
+            yield from _about_triangle(seen)
         yield from _about_floor(seen)
         for claim in _about_lines(seen):
             yield replace(claim, leads=False)
@@ -170,17 +171,6 @@ def _about_type(value: Value, form: ResultSpec) -> Iterator[Claim]:
     yield Claim("complex", fact, look)
 
 
-def _about_parts(
-    given: Sequence[Value], wanted: Sequence[np.ndarray], form: ResultSpec
-) -> Iterator[Claim]:
-    """Give what is true of the arrays of a result together."""
-    if len(given) == len(wanted):
-        if all(name.endswith(GRADIENT) for name in form.names):
-            yield from _untrained(given, wanted, form)
-        if len(wanted) > 1:
-            yield from _exchanged(given, wanted, form)
-
-
 def _untrained(
     given: Sequence[Value], wanted: Sequence[np.ndarray], form: ResultSpec
 ) -> Iterator[Claim]:
@@ -196,17 +186,9 @@ def _untrained(
     fact = "No parameter gets a gradient."
     if others:
         gets = "gets one" if len(others) == 1 else "get one"
-        fact = f"No gradient reaches {_listed(empty)}, but {_listed(others)} {gets}."
+        fact = f"No gradient reaches {quoted(empty)}, but {quoted(others)} {gets}."
     look = "Where is the way from the result back to these parameters cut?"
     yield Claim(f"untrained {' '.join(empty)}", fact, look)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return _and([f"`{name}`" for name in names])
-
-
-def _and(words: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def _exchanged(
@@ -225,11 +207,8 @@ def _exchanged(
         fact = f"{names[place]} holds what is expected for {names[other].removeprefix(what)}."
         if holds.get(other) == place:
             fact = f"{names[place]} and {names[other]} have changed places."
-        kind, look = (
-            f"exchanged {place} {other}",
-            "In which order are they made, used and returned?",
-        )
-        yield Claim(kind, fact[:1].upper() + fact[1:], look)
+        look = "In which order are they made, used and returned?"
+        yield Claim(f"exchanged {place} {other}", fact[:1].upper() + fact[1:], look)
         return
 
 
@@ -391,9 +370,9 @@ def _other_sums(seen: Difference) -> Iterator[Claim]:
     for axes in (each for many in range(count) for each in combinations(range(count), many + 1)):
         entries = int(np.prod([seen.expected.shape[axis] for axis in axes]))
         if entries > 1 and seen.sums_to_one(axes):
-            together = " together" if len(axes) > 1 else ""
+            names, together = listed(list(map(seen.axis, axes))), " together" * (len(axes) > 1)
             fact = (
-                f"The shares sum to 1 along {_and([seen.axis(axis) for axis in axes])}{together}. "
+                f"The shares sum to 1 along {names}{together}. "
                 f"They are expected to sum to 1 along {seen.axis(count - 1)} alone."
             )
             look = "Along which axis do the keys of one query lie?"
@@ -483,13 +462,6 @@ def _below(scores: np.ndarray, lost: np.ndarray) -> str:
 
 
 # NaN and infinity: where they stand in a result of the expected shape.
-
-
-def _not_finite(seen: Difference) -> Iterator[Claim]:
-    if not np.isfinite(seen.expected).all():
-        return
-    yield from _of_negative(seen)
-    yield from _about_triangle(seen)
 
 
 def _of_negative(seen: Difference) -> Iterator[Claim]:
@@ -758,7 +730,7 @@ def _entries(marked: np.ndarray, one: str = "entry is", many: str = "entries are
     elif in_one_piece and len(places) > 2:
         words = f"the {noun} {first} to {last}"
     elif len(places) <= MOST_PLACES:
-        words = f"the {noun} {_and(list(map(str, places)))}"
+        words = f"the {noun} {listed(list(map(str, places)))}"
     if (
         many.startswith("rows")
         and in_one_piece

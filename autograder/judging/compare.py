@@ -7,7 +7,7 @@ reference's signature, such as B S D.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +24,7 @@ from autograder.judging.value_words import (
 )
 from autograder.values.request import Request
 from autograder.values.verdict import Finding, Outcome
-from autograder.worker.wire import Opaque, Value, arrays_in
+from autograder.worker.wire import Linear, Opaque, Value, arrays_in
 
 # Which precision was asked for, which one came back, and how near is near enough.
 #
@@ -151,6 +151,18 @@ def is_near(given: Value, expected: Value) -> bool:
     return 0 < difference <= _NEAR * largest
 
 
+def with_arrays(value: Value, change: Callable[[np.ndarray], np.ndarray]) -> Value:
+    """Return a value with other arrays: what `change` makes of each that it holds."""
+    if isinstance(value, np.ndarray):
+        return change(value)
+    if isinstance(value, tuple):
+        return tuple(with_arrays(part, change) for part in value)
+    if isinstance(value, Linear):
+        weight, bias = (with_arrays(part, change) for part in (value.weight, value.bias))
+        return Linear(weight, bias, value.trainable)
+    return value
+
+
 # One number, however it is held: by itself, or by an array without axes, as `np.prod` gives it.
 
 # Numbers of these types have to be the expected ones, to the digit.
@@ -216,15 +228,12 @@ def arrays_of(value: Value, form: ResultSpec, expected: Value | None = None) -> 
     if len(form.names) == 1:
         return (value,)
     if isinstance(value, np.ndarray):
-        stacked = value.shape[:1] == (len(form.names),) and not _is_a_part(value, form)
+        is_a_part = any(axes and value.ndim == len(axes.split()) for axes in form.axes)
+        stacked = value.shape[:1] == (len(form.names),) and not is_a_part
         if stacked and expected is not None:
             stacked = {np.shape(part) for part in arrays_of(expected, form)} == {value.shape[1:]}
         return tuple(np.asarray(part) for part in value) if stacked else (value,)
     return value if isinstance(value, tuple) else (value,)
-
-
-def _is_a_part(value: np.ndarray, form: ResultSpec) -> bool:
-    return any(axes is not None and value.ndim == len(axes.split()) for axes in form.axes)
 
 
 def compare(returned: Value, expected: Value, form: ResultSpec) -> Finding | None:
@@ -279,16 +288,13 @@ def _without_gradient(parts: tuple[Value, ...], form: ResultSpec) -> Finding | N
     if len(missing) == len(form.names) > 1:
         fact = "After a backward pass, no parameter has a gradient."
     else:
-        fact = f"After a backward pass, {' and '.join(missing)} {_has(missing)} no gradient."
+        has = "has" if len(missing) == 1 else "have"
+        fact = f"After a backward pass, {' and '.join(missing)} {has} no gradient."
     look = (
         "Is it cut off on the way from there to the result, as by `detach` or `no_grad`, or does "
         "your layer compute with a copy?"
     )
     return Finding(Outcome.WRONG_VALUES, fact, look=look)
-
-
-def _has(names: Sequence[str]) -> str:
-    return "has" if len(names) == 1 else "have"
 
 
 def _number(returned: Value, expected: Value, form: ResultSpec) -> Finding | None:
@@ -430,7 +436,6 @@ def _whole_numbers(actual: np.ndarray, expected: np.ndarray) -> str:
 
 
 def _no_booleans(actual: np.ndarray, label: str, form: ResultSpec) -> Finding:
-    """The finding on numbers in the place of True and False."""
     has = f"`{label}` has" if label else "It returns"
     right = "All of its numbers are 1 or 0."
     return Finding(
@@ -473,18 +478,14 @@ def _values(
             right=right,
             look=f"The first is {place_words(broken, axes)}.",
         )
-    count = (
-        "none of its numbers is"
-        if wrong.all()
-        else (f"{int(wrong.sum())} of its {wrong.size} numbers are not")
-    )
+    count = f"{int(wrong.sum())} of its {wrong.size} numbers are not"
     place = first_place(wrong)
     given, wanted = _number_words(actual[place], expected[place], form)
     told = form.tokens.compared(actual, expected, wrong, axes) if form.tokens else ""
     told = told or f"{place_words(wrong, axes)} it is {given}, but {wanted} is expected."
     return Finding(
         Outcome.WRONG_VALUES,
-        f"{count.capitalize()} as expected.{lower}",
+        f"{'None of its numbers is' if wrong.all() else count} as expected.{lower}",
         right=right,
         look=f"For example, {told}",
         vague=True,
@@ -532,7 +533,7 @@ def sizes_of(
 
 
 def _given(request: Request | None) -> Iterator[tuple[str, int]]:
-    """Give the arguments that are whole numbers."""
+    """Give the whole numbers and the sizes of arrays that go in."""
     if request is None:
         return
     of = " of `__init__`" if request.method is not None else ""

@@ -116,11 +116,6 @@ def _whole(number: float) -> bool:
 FIXED = "Is a fixed number written where a size belongs?"
 
 
-def described(finding: Finding, claims: Sequence[Claim], passed: Sequence[Measure] = ()) -> Finding:
-    """Return one finding with the most specific claim about it, if there is any."""
-    return described_together([finding], [claims], passed)[0]
-
-
 def described_together(
     findings: Sequence[Finding],
     claims: Sequence[Sequence[Claim]],
@@ -137,7 +132,7 @@ def described_together(
         for each in claims
     ]
     measures = [claim.measure for claim in told if claim and claim.measure]
-    sized = _sized(kind, measures, passed)
+    sized = expression([*measures, *passed]) if kind and measures else ""
     return [_worded(finding, claim, sized) for finding, claim in zip(findings, told)]
 
 
@@ -146,11 +141,6 @@ def _common(claims: Sequence[Sequence[Claim]]) -> str | None:
         if all(any(other.kind == claim.kind for other in each) for each in claims):
             return claim.kind
     return None
-
-
-def _sized(kind: str | None, measures: Sequence[Measure], passed: Sequence[Measure]) -> str:
-    """Return the expression of the sizes that all measures of a step have in common."""
-    return expression([*measures, *passed]) if kind and measures else ""
 
 
 def _worded(finding: Finding, claim: Claim | None, sized: str) -> Finding:
@@ -273,23 +263,33 @@ def _right(reply: Reply, expected: Value, form: ResultSpec) -> bool:
 def named(
     finding: Finding,
     matching: Iterable[Candidate],
-    also: tuple[str, ...] = (),
     claims: Callable[[], tuple[Claim, ...]] | None = None,
     binding: bool = True,
 ) -> Finding:
     """Trace a difference to the known mistakes that give the same result, and name the first.
 
     The bare difference moves to the details. Without a match, the first of the `claims` is told.
-    No mistake is told of the step that does not match here, except those named in `also`; all
-    may be if the finding is not `binding`.
+    No mistake is told of the step that does not match here, unless the finding is not `binding`.
     """
     matches = tuple((candidate.name, candidate.words) for candidate in matching)
-    allowed = (*(name for name, _ in matches), *also) if binding else None
+    allowed = tuple(name for name, _ in matches) if binding else None
     evidence = Evidence(finding, allowed, claims)
     if matches:
         return replace(worded(finding, *matches[0]), matches=matches, evidence=evidence)
-    told = described(finding, claims()) if claims else finding
+    (told,) = described_together([finding], [claims()]) if claims else [finding]
     return replace(told, evidence=evidence)
+
+
+def named_by(
+    finding: Finding,
+    candidates: Iterable[Candidate],
+    explains: Callable[[Returned], object],
+    binding: bool = True,
+) -> Finding:
+    """Return the finding named by the candidates whose result `explains` it; see `named`."""
+    pairs = ((each, each.reply) for each in candidates)
+    matching = [each for each, reply in pairs if isinstance(reply, Returned) and explains(reply)]
+    return named(finding, matching, binding=binding)
 
 
 def worded(finding: Finding, name: str, words: str) -> Finding:

@@ -20,7 +20,7 @@ from autograder.judging.compare import (
     decimals_of,
     few_decimals_words,
 )
-from autograder.judging.diagnosis import Candidate, diagnose, named
+from autograder.judging.diagnosis import Candidate, diagnose, named_by
 from autograder.values.request import Failed, Reply, Request, Returned
 from autograder.values.verdict import Evidence, Finding, Outcome
 from autograder.worker.wire import SEEDS, Value
@@ -142,8 +142,7 @@ def _off_centre(array: np.ndarray, mean: float, told: str) -> str:
 
 def _of_tails(array: np.ndarray) -> str:
     """Compare how many numbers lie far from the mean with a normal draw of the same spread."""
-    apart = (array - array.mean()) / array.std()
-    off = float((apart**4).mean()) - 3
+    off = _tails(array) - 3
     if abs(off) < 6 * np.sqrt(24 / array.size):
         return "Which number of your code sets how far from the mean they spread?"
     more = "More" if off > 0 else "Fewer"
@@ -257,22 +256,13 @@ def judge_distribution(
         cause=fault.kind in _OF_SEVERAL,
     )
     known = list(candidates)
-    return named(
-        finding,
-        [
-            candidate
-            for candidate in known
-            if isinstance(candidate.reply, Returned)
-            and _alike(fault, _candidate_fault(expectation, candidate.reply.value))
-        ],
-        binding=bool(known),  # a worked example of a draw holds no mistakes
-    )
 
+    def explains(other: Returned) -> bool:
+        misshapen = compare_form(other.value, expectation.expected, expectation.form)
+        return misshapen is None and _alike(fault, _fault(expectation, other.value))
 
-def _candidate_fault(expectation: Distributed, value: Value) -> _Fault | None:
-    if compare_form(value, expectation.expected, expectation.form):
-        return None
-    return _fault(expectation, value)
+    # A worked example of a draw holds no mistakes.
+    return named_by(finding, known, explains, binding=bool(known))
 
 
 def _alike(actual: _Fault, known: _Fault | None) -> bool:

@@ -34,6 +34,7 @@ from autograder.judging.expectation import (
 )
 from autograder.judging.layers import LinearLayers, judge_layers
 from autograder.judging.tokens import Tokens
+from autograder.judging.value_words import quoted
 from autograder.values.exercise import EARLIER_EXAMPLES, EXAMPLES
 from autograder.values.request import ExceptionReport, Failed, Reply, Request, Returned
 from autograder.values.verdict import Finding, Outcome
@@ -236,7 +237,7 @@ class AnswerForm:
         amiss, arrays = self._amiss(pair, *answers), arrays_of(self.expected, self.form)
         if not amiss:
             return None
-        place = f" That is seen in {_listed(amiss)}." * (len(amiss) < len(arrays))
+        place = f" That is seen in {quoted(amiss)}." * (len(amiss) < len(arrays))
         right = f"The {'layers' if self._of_layers else 'arrays'} and their shapes are right."
         return Finding(Outcome.WRONG_VALUES, pair.fact + place, right=right, look=pair.look)
 
@@ -276,11 +277,6 @@ class AnswerForm:
         # Of a layer the weights: its bias may begin with zeros.
         parts = arrays_of(answer.value, self.form)
         return tuple(part.weight if isinstance(part, Linear) else part for part in parts)
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    *others, last = (f"`{name}`" for name in names)
-    return f"{', '.join(others)} and {last}" if others else last
 
 
 FORMAT_VERSION = 2
@@ -334,7 +330,8 @@ def examples_in(content: bytes) -> tuple[Example, ...]:
 def _examples(facts: Any, version: int) -> tuple[Example, ...]:
     if facts["format_version"] != version:
         raise ValueError(f"format_version is {facts['format_version']}")
-    return tuple(map(_example, filter(_is_asked, facts["examples"])))
+    examples = facts["examples"]
+    return tuple(_example(e) for e in examples if e["expectation"]["kind"] != _NO_LONGER_ASKED)
 
 
 def mistake_words_of(examples: Iterable[Example]) -> dict[str, str]:
@@ -481,10 +478,6 @@ def _has_gradients_to_judge(reply: Returned, example: Example) -> bool:
     return compare(seen.value, expectation.expected, form) is None
 
 
-def _is_asked(facts: Mapping[str, Any]) -> bool:
-    return bool(facts["expectation"]["kind"] != _NO_LONGER_ASKED)
-
-
 def _example(facts: Mapping[str, Any]) -> Example:
     mistakes = tuple(
         Candidate(mistake["name"], mistake["words"], _read_reply(mistake), mistake.get("step", ""))
@@ -525,14 +518,14 @@ def _read_call(facts: Mapping[str, Any]) -> LayerCall:
 
 
 def _read_expectation(facts: Mapping[str, Any]) -> Expectation:
-    names, axes = tuple(facts["names"]), tuple(facts["axes"])
+    names, axes, tokens = tuple(facts["names"]), tuple(facts["axes"]), facts.get("tokens")
     form = ResultSpec(
         names,
         axes,
         facts["compare"],
         facts["noun"],
         facts["precision"],
-        tokens=_read_tokens(facts.get("tokens")),
+        tokens=tokens and Tokens(tuple(tokens["names"]), tokens["followed"]),
     )
     match facts["kind"]:
         case "agrees":
@@ -549,10 +542,6 @@ def _read_expectation(facts: Mapping[str, Any]) -> Expectation:
         case "refused":
             return Refused(tuple(facts["kinds"]), facts["fact"], form)
     raise ValueError(f"an expectation of kind {facts['kind']!r}")
-
-
-def _read_tokens(facts: Mapping[str, Any] | None) -> Tokens | None:
-    return Tokens(tuple(facts["names"]), facts["followed"]) if facts else None
 
 
 def _read_reply(facts: Mapping[str, Any]) -> Reply:

@@ -24,7 +24,7 @@ from autograder.judging.compare import (
     compare,
     is_near,
 )
-from autograder.judging.diagnosis import Candidate, diagnose, failure, named, told_by_cause
+from autograder.judging.diagnosis import Candidate, diagnose, failure, named_by, told_by_cause
 from autograder.judging.distribution import Distributed, judge_distribution
 from autograder.judging.explanation import NEW_TENSORS
 from autograder.judging.layers import LinearLayers, judge_layers
@@ -133,33 +133,26 @@ def judge_observations(reply: Returned, expected: Sequence[str]) -> Finding | No
     return None
 
 
-def overwritten_words(reply: Returned) -> tuple[str, str] | None:
-    """Return what to say, and where to look, if a later call has changed the result."""
-    return _OBSERVATIONS[OVERWRITTEN] if OVERWRITTEN in reply.observations else None
-
-
 def judge_gradients(
     expectation: Agrees, request: Request, reply: Returned, candidates: Iterable[Candidate]
 ) -> Finding | None:
     """Return the first gradient that is missing or not as expected."""
     if request.backward is None:
         return None
-    names, receivers = expectation.gradient_names, _receivers(request)
+    receivers = _receivers(request)
     finding = _gradient_finding(expectation, reply.gradients, receivers)
     if finding is None:
         return None
-    return named(
-        finding,
-        [
-            candidate
-            for candidate in candidates
-            if isinstance(candidate.reply, Returned)
-            # What sends back what is expected explains nothing, however near that is.
-            and _gradient_finding(expectation, candidate.reply.gradients, receivers)
-            and compare(candidate.reply.value, expectation.expected, expectation.form) is None
-            and _alike(candidate.reply.gradients, reply.gradients, len(names))
-        ],
-    )
+
+    def explains(known: Returned) -> bool:
+        # What sends back what is expected explains nothing, however near that is.
+        return (
+            _gradient_finding(expectation, known.gradients, receivers) is not None
+            and compare(known.value, expectation.expected, expectation.form) is None
+            and _alike(known.gradients, reply.gradients, len(expectation.gradient_names))
+        )
+
+    return named_by(finding, candidates, explains)
 
 
 def _receivers(request: Request) -> tuple[np.ndarray, ...]:
@@ -441,14 +434,10 @@ def _unchanged(
         look="`-=`, `out=` and `a[0] = b` change what they are given, and so do methods that end "
         "in `_`. `a = a - b` makes something new.",
     )
-    return named(
+    return named_by(
         finding,
-        [
-            candidate
-            for candidate in candidates
-            if isinstance(candidate.reply, Returned)
-            and overwritten(request, candidate.reply) == changed
-        ],
+        candidates,
+        lambda known: overwritten(request, known) == changed,
         binding=False,  # what is done to the arguments says nothing about the result
     )
 
@@ -457,9 +446,8 @@ def _overwriting(finding: Finding, request: Request, reply: Returned) -> Finding
     """Return the finding on a wrong result, told by a result or argument that is overwritten."""
     if finding.misconception or finding.outcome is not Outcome.WRONG_VALUES:
         return finding
-    words = overwritten_words(reply)
-    if words:
-        return told_by_cause(finding, *words)
+    if OVERWRITTEN in reply.observations:
+        return told_by_cause(finding, *_OBSERVATIONS[OVERWRITTEN])
     changed = _unchanged(request, reply, ())
     if changed is None:
         return finding

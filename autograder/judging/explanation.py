@@ -77,11 +77,6 @@ def meaning(exception: ExceptionReport) -> str:
     return cause(exception) or said(OF_WRITING, exception) or shapes(exception)
 
 
-def of_shapes(exception: ExceptionReport) -> str:
-    """Return the sentence for a message of the library's, "" when the message is another."""
-    return said(MEANINGS, exception)
-
-
 def is_cryptic(exception: ExceptionReport) -> bool:
     """Whether the message is in the library's own terms, and a sentence says the same in words."""
     cryptic = CRYPTIC.search(exception.message)
@@ -122,7 +117,6 @@ def _missing_name(name: str, exception: ExceptionReport) -> str:
 
 
 def _own_name(exception: ExceptionReport, found: re.Match[str]) -> str:
-    """Return what to say about a variable that is used before it is set."""
     name = found[1]
     if re.search(rf"\b{name}\s*\(", exception.code):
         return (
@@ -136,14 +130,12 @@ def _own_name(exception: ExceptionReport, found: re.Match[str]) -> str:
 
 
 def _list_words(_: ExceptionReport, found: re.Match[str]) -> str:
-    """Return what to say where a list or tuple stands in the place of an array."""
     kind = found[1] or found[2] or found[3]
     what = "several arrays at once" if kind == "tuple" else "no array: it has no axes"
     return f"A {kind} stands there, which is {what}. Which line makes it?"
 
 
 def _layer_precision(exception: ExceptionReport, _: re.Match[str]) -> str:
-    """Return what to say where a layer of the class meets an input of another precision."""
     layer = re.search(r"(self\.\w+)\(\w+\)", exception.code)
     if not layer:
         return ""
@@ -154,13 +146,7 @@ def _layer_precision(exception: ExceptionReport, _: re.Match[str]) -> str:
     )
 
 
-def _base_words(exception: ExceptionReport, found: re.Match[str]) -> str:
-    """Return what to say where a class lacks its base; nothing of the learner's asks for these."""
-    return "" if exception.line else f"{FROM_BASE} Which class does `{found[1]}` build on?"
-
-
 def _bias_words(exception: ExceptionReport, _: re.Match[str]) -> str:
-    """Return what to say where a layer may have no bias."""
     bias = re.search(r"\b((?:self\.)?\w+)\.bias\b", exception.code)
     if not bias:
         return ""
@@ -182,7 +168,10 @@ OF_OWN: tuple[Meaning, ...] = (
     (
         "AttributeError",
         r"'(\w+)' object has no attribute '(?:eval|train|parameters|to|double|float)'",
-        _base_words,
+        # Nothing of the learner's asks for these.
+        lambda exception, found: (
+            "" if exception.line else f"{FROM_BASE} Which class does `{found[1]}` build on?"
+        ),
     ),
     (r"NoneType", _bias_words),
 )
@@ -258,8 +247,7 @@ MEANINGS: tuple[Meaning, ...] = (
 # Why a line outside the steps cannot be run: the exception's type, a pattern of its message, and
 # what to tell the student.
 def _whole_numbers(exception: ExceptionReport, found: re.Match[str]) -> str:
-    """Return what to say where a browser's Python runs: it alone has addresses of 32 bits."""
-    if sys.maxsize > 2**32:
+    if sys.maxsize > 2**32:  # only in a browser has Python addresses of 32 bits
         return ""
     return (
         "In a browser, the whole numbers of an array have 32 bits, up to 2,147,483,647; in a "

@@ -7,7 +7,7 @@ result is one of them. `argument_hypotheses.py` holds those that start from what
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice, permutations
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from autograder.judging.compare import FLOOR, ResultSpec, agree, comparable, is_lower
-from autograder.judging.value_words import axis_words
+from autograder.judging.value_words import axis_words, quoted
 from autograder.values.request import Request
 from autograder.values.verdict import Claim, Measure
 from autograder.worker.wire import Value
@@ -172,7 +172,7 @@ class Hypothesis:
     """
 
     kind: str
-    make: Callable[[Difference], Iterator[Guess]]
+    make: Callable[[Difference], Iterable[Guess]]
     phrase: str
     question: str = ""
     scaled: str | None = "{phrase} {besides}"
@@ -396,11 +396,6 @@ def _factor(seen: Difference) -> Iterator[Guess]:
         )
 
 
-def _complement(seen: Difference) -> Iterator[Guess]:
-    if np.isin(seen.expected, (0, 1)).all():
-        yield (1 - seen.expected,)
-
-
 def _offset(seen: Difference) -> Iterator[Guess]:
     middle = float(np.median(seen.actual - seen.expected)) if seen.actual.size > 2 else 0.0
     yield seen.expected + middle, middle
@@ -492,7 +487,7 @@ NUMBERS: tuple[Hypothesis, ...] = (
     ),
     Hypothesis(
         "sign",
-        lambda seen: iter([(-seen.expected,)]),
+        lambda seen: [(-seen.expected,)],
         "{label} is -1 times what is expected: the size of each number is right, but its sign is "
         "the opposite.",
         "Where does a sign change, or where do two terms of a difference change places?",
@@ -508,7 +503,7 @@ NUMBERS: tuple[Hypothesis, ...] = (
     ),
     Hypothesis(
         "complement",
-        _complement,
+        lambda seen: [(1 - seen.expected,)] if np.isin(seen.expected, (0, 1)).all() else (),
         "{label} has 0 wherever 1 is expected, and 1 wherever 0 is expected.",
         "What does a 1 stand for?",
         scaled=None,
@@ -699,11 +694,6 @@ _REDUCED: dict[str, Callable[..., np.ndarray]] = {
 }
 
 
-def _flattened(seen: Difference) -> Iterator[Guess]:
-    if seen.actual.size == seen.expected.size:
-        yield (seen.expected.reshape(seen.actual.shape),)
-
-
 def _squeezed(seen: Difference, array: np.ndarray, *words: str) -> Iterator[Guess]:
     """Give an array in the shape of the result, if only axes of size 1 are between the two."""
     if np.squeeze(array).shape == np.squeeze(seen.actual).shape:
@@ -736,11 +726,7 @@ def _joined(seen: Difference) -> Iterator[Guess]:
     parts, dims = list(seen.parts.values()), seen.expected.ndim
     if len(parts) < 2 or any(part.shape != seen.expected.shape for part in parts):
         return
-    listed = [f"`{name}`" for name in seen.parts]
-    names, look = (
-        f"{', '.join(listed[:-1])} and {listed[-1]}",
-        "Where does it come apart into these?",
-    )
+    names, look = quoted(seen.parts), "Where does it come apart into these?"
     for axis in range(dims + 1):
         yield np.stack(parts, axis), f"{names} along axis {axis}", look
     for axis in reversed(range(dims if seen.actual.ndim == dims else 0)):
@@ -761,7 +747,11 @@ SHAPES: tuple[Hypothesis, ...] = (
     JOINED,
     Hypothesis(
         "shape only",
-        _flattened,
+        lambda seen: (
+            [(seen.expected.reshape(seen.actual.shape),)]
+            if seen.actual.size == seen.expected.size
+            else ()
+        ),
         "All numbers{of} are right and in the right order: only the shape differs.",
         "Which axes should be one, or apart?",
         scaled="All numbers{of} stand in the right order, but the shape differs. {besides}",

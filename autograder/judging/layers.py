@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from autograder.judging.compare import LOWER, ResultSpec, arrays_of, decimals_of, few_decimals_words
-from autograder.judging.diagnosis import Candidate, diagnose, named, told_by_cause
+from autograder.judging.diagnosis import Candidate, diagnose, named_by, told_by_cause
 from autograder.judging.distribution import repetitions, sharing
 from autograder.judging.value_words import type_words
 from autograder.values.request import Failed, Reply, Request, Returned
@@ -47,16 +47,12 @@ def judge_layers(
     if finding is None:
         return None
     looks = _look(reply.value, form)
-    return named(
-        finding,
-        [
-            candidate
-            for candidate in candidates
-            if isinstance(candidate.reply, Returned)
-            and _look(candidate.reply.value, form) == looks
-            and _layer_fault(wanted, form, candidate.reply.value, call) == finding
-        ],
-    )
+
+    def explains(known: Returned) -> bool:
+        alike = _look(known.value, form) == looks
+        return alike and _layer_fault(wanted, form, known.value, call) == finding
+
+    return named_by(finding, candidates, explains)
 
 
 def with_shared_layers(
@@ -70,7 +66,9 @@ def with_shared_layers(
     if not any(_own_fault("", layer) for layer in _layers_in(reply)) or finding.misconception:
         return finding
     first, again = _layers_in(ask(request)), _layers_in(ask(request))
-    if not first or len(first) != len(again) or not all(map(_same_weights, first, again)):
+    pairs = zip(first, again)
+    same = (np.array_equal(one.weight, other.weight, equal_nan=True) for one, other in pairs)
+    if not first or len(first) != len(again) or not all(same):
         return finding
     larger = tuple(_OTHER * each if type(each) is int else each for each in request.arguments[:1])
     other = _layers_in(ask(replace(request, arguments=(*larger, *request.arguments[1:]))))
@@ -90,28 +88,20 @@ def _layers_in(reply: Reply) -> list[Linear]:
     return [each for each in found if isinstance(each, Linear)]
 
 
-def _same_weights(one: Linear, other: Linear) -> bool:
-    return np.array_equal(one.weight, other.weight, equal_nan=True)
+def _look(value: Value, form: ResultSpec) -> tuple[object, ...]:
+    """Return what a value looks like apart from its numbers.
 
-
-@dataclass(frozen=True)
-class _Look:
-    """What a value looks like apart from its numbers: (outputs, inputs, no bias) of each layer,
-    words for what is not a layer, and the layers that hold the same weights, two by two."""
-
-    layers: tuple[tuple[int, int, bool] | str, ...]
-    equal: tuple[tuple[int, int], ...]
-
-
-def _look(value: Value, form: ResultSpec) -> _Look:
+    Of each layer (outputs, inputs, no bias), of what is none words for it; and the layers that hold
+    the same weights, two by two.
+    """
     given = arrays_of(value, form)
-    layers = tuple(
+    layers = (
         (*layer.weight.shape, layer.bias is None)
         if isinstance(layer, Linear)
         else type_words(layer)
         for layer in given
     )
-    return _Look(layers, _equal(given))
+    return (*layers, _equal(given))
 
 
 def _equal(layers: tuple[Value, ...]) -> tuple[tuple[int, int], ...]:

@@ -395,7 +395,6 @@ def _truth(exception: ExceptionReport, _: re.Match[str]) -> str:
 
 
 def _layer_as_array(exception: ExceptionReport, _: re.Match[str]) -> str:
-    """Say that a layer is called, where it is multiplied."""
     kinds = re.search(r"for (\S+): '(\w+)' and '(\w+)'", exception.message)
     products = [
         found for found in _OPERATION.finditer(exception.code) if kinds and found[2] == kinds[1]
@@ -412,7 +411,6 @@ def _plain_number(_: ExceptionReport, found: re.Match[str]) -> str:
 
 
 def _of_math(exception: ExceptionReport, _: re.Match[str]) -> str:
-    """Say that a function of the module `math` takes a plain number, and who takes an array."""
     called = set(_IN_MATH_CALL.findall(exception.code))
     if len(called) != 1:
         return ""
@@ -422,7 +420,6 @@ def _of_math(exception: ExceptionReport, _: re.Match[str]) -> str:
 
 
 def _without_brackets(exception: ExceptionReport, _: re.Match[str]) -> str:
-    """Say which method lacks its brackets."""
     names = {name for name in _ATTRIBUTE.findall(exception.code) if name not in _READ}
     if len(names) != 1:
         return "A method is called by the round brackets after its name. Which name lacks them?"

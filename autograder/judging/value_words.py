@@ -6,6 +6,7 @@ Axes are named by the letters of the reference's signature, such as B S D.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -90,6 +91,17 @@ def _opaque_words(name: str) -> str:
 def with_article(noun: str) -> str:
     """Return the noun with "a" or "an" before it."""
     return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Join words, of which there is at least one: a, b and c."""
+    *others, last = words
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def quoted(names: Iterable[str]) -> str:
+    """Join names of code: `a`, `b` and `c`."""
+    return listed([f"`{name}`" for name in names])
 
 
 def range_words(low: float, high: float) -> str:

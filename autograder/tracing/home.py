@@ -8,20 +8,19 @@ is told that cures the layer when it is answered right.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from autograder.judging.asking import AskedExample, ask_example, is_asked_after, settled
 from autograder.judging.compare import ResultSpec, is_near
-from autograder.judging.conditions import explained
 from autograder.judging.examples import Example
 from autograder.judging.expectation import (
     ADDED_FACT,
     Agrees,
-    Expectation,
     Refused,
     judge,
     with_attributes,
@@ -52,7 +51,6 @@ from autograder.tracing.wrong_step import (
 from autograder.values.request import Reply, Request, Returned, Watchable
 from autograder.values.verdict import CheckVerdict, Finding, Outcome
 from autograder.worker.call import BOOLEANS, CORRECTED, StandIn
-from autograder.worker.wire import Value
 
 _MAY_WAIT = (*TOLD, Outcome.NOT_WRITTEN)
 
@@ -115,7 +113,8 @@ class LayerBlame:
             return waiting(finding, parent, example.request.target)
         if finding.outcome not in TOLD:
             return finding
-        step = _step_of(example, finding.misconception)
+        mistake = (each for each in example.mistakes if each.name == finding.misconception)
+        step = next((each.step for each in mistake), "")  # "" for one of the layer itself
         if told := layer.told(finding, step):
             return told
         calls = layer.seen.calls
@@ -153,30 +152,20 @@ class LayerBlame:
 
     def _spoiler(self, asked: AskedExample, example: Example) -> Spoiler | None:
         """Return the step at fault in one answer; `example` has the calls of a right layer."""
-        passed = _ExampleCalls(example, self._steps.forms, self.respondent, self.library)
-        given = f"what a right `{example.step}` passes to it"
+        forms, demand = self._steps.forms, self._left.demand
+        passed = _ExampleCalls(self.library, example, forms, self.respondent, demand)
         likely = self._is_nearly_right(asked)
-        ways: tuple[tuple[Callable[[str], Finding | None], str, bool], ...] = (
-            (passed.fault, given, False),
-            (passed.fault_in_other_orders, f"{given}, in another order in memory", False),
-            (passed.small_fault, given, likely),
-            (self._fault_in_own_calls(asked.example, passed), "what your other steps give", False),
-        )
-        for find, when, near in ways:
-            for step in passed.steps:
-                self._left.demand()
-                fault = find(step)
-                # What raises ends the first call, and sends no gradients back.
-                raised = fault is not None and fault.outcome is Outcome.RAISED
-                shown = _first_values(example, asked.example) if raised else asked.example
-                if fault and (near or self._is_cured_by(step, shown)):
-                    return Spoiler(step, fault, when) if not self._own_finding(step) else None
+        spoilers = passed.spoilers(example.step, passed.steps)
+        for each in chain(spoilers, self._in_own_calls(asked.example, passed)):
+            # What raises ends the first call, and sends no gradients back.
+            raised = each.fault.outcome is Outcome.RAISED
+            shown = _first_values(example, asked.example) if raised else asked.example
+            if (each.is_small and likely) or self._is_cured_by(each.step, shown):
+                return None if self._own_finding(each.step) else each
         return None
 
-    def _fault_in_own_calls(
-        self, example: Example, passed: _ExampleCalls
-    ) -> Callable[[str], Finding | None]:
-        """Return who finds what is wrong with a step that gets what the learner's steps give."""
+    def _in_own_calls(self, example: Example, passed: _ExampleCalls) -> Iterator[Spoiler]:
+        """Give the steps that are wrong with what the learner's other steps give them."""
         layer = self._traced(example)
         own, right = layer.seen.calls, passed.example.calls
         pairs = MatchedCalls.of(own, right).pairs.items()
@@ -187,19 +176,17 @@ class LayerBlame:
             replace(call, arguments=own[number].arguments) for number, call in fitting.items()
         )
         asking = replace(passed, example=replace(passed.example, calls=calls))
-
-        def fault(step: str) -> Finding | None:
+        for step in passed.steps:
             if any(self._own_finding(call.step) for call in own if call.step != step):
-                return None  # what it is given may be wrong by that one
+                continue  # what it is given may be wrong by that one
             found = asking.fault(step)
             for number in [n for n in fitting if own[n].step == step] if found else ():
                 words = mask_words(own[number], own, self._code.inverts(step))
                 if words and layer.is_right_with({number: StandIn(BOOLEANS)}):
-                    fact, look = words
-                    return Finding(Outcome.WRONG_VALUES, fact, look=look)
-            return found
-
-        return fault
+                    found = Finding(Outcome.WRONG_VALUES, words[0], look=words[1])
+                    break
+            if found:
+                yield Spoiler(step, found, "what your other steps give")
 
     def _with_calls(self, example: Example) -> Example:
         """Return another example of the same layer, whose calls are written down."""
@@ -247,8 +234,7 @@ class LayerBlame:
         for each in self.examples:
             if each.request.method is None and not isinstance(each.expectation, Refused):
                 forms.setdefault(each.step, each.expectation.form)
-        called = {call.step for each in self.examples for call in each.calls}
-        return KnownSteps(forms, lambda: called)
+        return KnownSteps(forms, {call.step for each in self.examples for call in each.calls})
 
     @cached_property
     def _code(self) -> LayerCode:
@@ -286,12 +272,12 @@ class LayerBlame:
 
 @dataclass(frozen=True)
 class _ExampleCalls(LayerCalls):
-    """The calls that are written down in an `example` of a layer."""
+    """The calls that are written down in an `example` of a layer; `demand` demands time."""
 
     example: Example
     forms: Mapping[str, ResultSpec]
     respondent: Callable[[str], Watchable]
-    library: str
+    demand: Callable[[], None]
 
     @property
     def steps(self) -> tuple[str, ...]:
@@ -308,34 +294,16 @@ class _ExampleCalls(LayerCalls):
         """Put a call to the learner's step."""
         return self.respondent(request.target).ask(request)
 
-    def judged(self, request: Request, reply: Reply) -> Finding | None:
-        """Return what is wrong with the answer to a call, None if nothing is."""
-        right, form = self._result(request), self.forms[request.target]
-        if right is None:
-            return None
-        expected = Agrees(right, replace(form, precision=request.dtype))
-        finding = judge(expected, request, reply, ())
-        return finding and explained(finding, request, expected, self._asked_again)
-
-    def _asked_again(self, request: Request, expectation: Expectation) -> Finding | None:
-        return judge(expectation, request, self.ask(request), ())
-
-    def right(self, request: Request) -> Value:
-        """Return the numbers that a right step gives, None where it is not judged by these."""
-        by_values = self.forms[request.target].compare == "values"
-        return self._result(request) if by_values else None
-
-    def _result(self, request: Request) -> Value:
+    def expectation(self, request: Request) -> Agrees | None:
+        """Return what is expected of a call, None for what is drawn anew each time."""
         calls = zip(self.calls, self.example.calls)
-        return next(call.result for each, call in calls if each.arguments is request.arguments)
-
-    @property
-    def double(self) -> str:
-        """The dtype of numbers in double precision, "" where they have it anyway."""
-        return "float64" if self.library == "torch" else ""
+        right = next(call.result for each, call in calls if each.arguments is request.arguments)
+        form = replace(self.forms[request.target], precision=request.dtype)
+        return None if right is None else Agrees(right, form)
 
     def begin_afresh(self) -> None:
-        """Do nothing: there is one process."""
+        """Demand time for it: there is one process."""
+        self.demand()
 
 
 def _first_values(example: Example, asked: Example) -> Example:
@@ -350,8 +318,3 @@ def _first_values(example: Example, asked: Example) -> Example:
     layouts = asked.request.layouts
     request = replace(example.request, backward=None, earlier=(), layouts=layouts)
     return replace(example, request=request, expectation=expected)
-
-
-def _step_of(example: Example, name: str | None) -> str:
-    """Return the step that a known mistake is about, "" for one of the layer itself."""
-    return next((each.step for each in example.mistakes if each.name == name), "")

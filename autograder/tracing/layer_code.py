@@ -19,6 +19,7 @@ from typing import Any
 from autograder.judging.asking import AskedExample
 from autograder.judging.compare import whole_number
 from autograder.judging.expectation import Refused, listed_names
+from autograder.judging.explanation import missing_name
 from autograder.values.request import ExceptionReport, Failed, Reply, Returned
 from autograder.values.verdict import NO_ATTRIBUTE, Finding
 from autograder.worker.call import LayerCall
@@ -188,7 +189,6 @@ def _nodes(text: str) -> tuple[ast.AST, ...]:
 _REFUSING = re.compile(r"\b(assert|raise)\b")
 # What the check says, and what Python says.
 _ABSENT = re.compile(rf"{NO_ATTRIBUTE} `(\w+)`\.")
-_UNKNOWN = re.compile(r"name '(\w+)' is not defined")
 _LACKING = re.compile(r"'(\w+)' object has no attribute '(\w+)'")
 
 
@@ -268,9 +268,9 @@ def _always_true(finding: Finding, code: LayerCode, owner: str) -> Finding:
 
 def _lacking(finding: Finding, code: LayerCode, owner: str, exception: ExceptionReport) -> Finding:
     """Say why code of the class knows no name or attribute that it reads."""
-    unknown = _UNKNOWN.search(exception.message)
-    if unknown and unknown[1] in code.kept_names(owner):
-        look = f"`__init__` keeps it as `self.{unknown[1]}`."
+    unknown = missing_name(exception)
+    if unknown in code.kept_names(owner):
+        look = f"`__init__` keeps it as `self.{unknown}`."
         return replace(finding, look=look)
     found = _LACKING.search(exception.message)
     if found and found[1] == owner:

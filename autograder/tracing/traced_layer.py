@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from autograder.judging.compare import ResultSpec, compare
-from autograder.judging.conditions import without_conditions
+from autograder.judging.conditions import INFLUENCE, without_conditions
 from autograder.judging.examples import Example
 from autograder.judging.expectation import Agrees, judge
-from autograder.judging.other_questions import INFLUENCE
 from autograder.tracing.call_words import DeviationWords, Told, ending_words, mask_words
 from autograder.tracing.calls import CallDeviation, MatchedCalls, ValueOrigin, alike
 from autograder.tracing.layer_code import LayerCode, wrong_size
@@ -62,11 +61,11 @@ class TimeLeft:
 class KnownSteps:
     """The steps that are functions, in order, with the `forms` of their results.
 
-    `elsewhere` gives those that right layers call when they are asked other questions.
+    `elsewhere` are those that right layers call when they are asked other questions.
     """
 
     forms: Mapping[str, ResultSpec]
-    elsewhere: Callable[[], Collection[str]]
+    elsewhere: Collection[str]
 
 
 @dataclass(frozen=True)
@@ -199,7 +198,7 @@ class _CallBlame:
         if last.answered or not last.bound:
             return None
         here = {call.step for call in words.example.calls}
-        elsewhere = last.step in self.layer.steps.elsewhere() and last.step not in here
+        elsewhere = last.step in self.layer.steps.elsewhere and last.step not in here
         return words.in_other_case(last) if elsewhere else None
 
     def _of_more_calls(self) -> Told | None:

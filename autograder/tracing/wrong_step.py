@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 
+from autograder.judging.conditions import explained
 from autograder.judging.diagnosis import PLACE, place_in, place_inside
+from autograder.judging.expectation import Agrees, Expectation, judge
 from autograder.judging.value_words import type_words
 from autograder.tracing.calls import small_error
-from autograder.values.request import Reply, Request, Returned
+from autograder.values.request import Failed, Reply, Request, Returned
 from autograder.values.symbols import UNWRITTEN
 from autograder.values.verdict import CheckVerdict, Finding, Outcome
 from autograder.worker.call import LayerCall
@@ -28,12 +30,14 @@ _TITLE = "it works where your own code calls it"
 class Spoiler:
     """A step that passes its own checks and makes a layer wrong all the same.
 
-    What is wrong with its answers is a `fault`; `when` says what it got.
+    What is wrong with its answers is a `fault`; `when` says what it got. If it `is_small`, it is
+    less than the step's own checks can see.
     """
 
     step: str
     fault: Finding
     when: str
+    is_small: bool = False
 
     def verdict(self, layer: str, shown: Finding) -> CheckVerdict:
         """Return the check that the step fails, of which the layer has `shown` something."""
@@ -50,8 +54,11 @@ class Spoiler:
         return CheckVerdict.of(IN_THE_LAYER, _TITLE, finding)
 
 
+@dataclass(frozen=True)
 class LayerCalls(ABC):
     """Asks steps alone what a right layer passes to them: in class and at home, in one way."""
+
+    library: str
 
     @property
     @abstractmethod
@@ -63,21 +70,28 @@ class LayerCalls(ABC):
         """Put a call to the student's step."""
 
     @abstractmethod
-    def judged(self, request: Request, reply: Reply) -> Finding | None:
-        """Return what is wrong with the answer to a call, None if nothing is."""
-
-    @abstractmethod
-    def right(self, request: Request) -> Value:
-        """Return the numbers that a right step gives, None where it is not judged by these."""
-
-    @property
-    @abstractmethod
-    def double(self) -> str:
-        """The dtype of numbers in double precision, "" where they have it anyway."""
+    def expectation(self, request: Request) -> Agrees | None:
+        """Return what is expected of a call, None where nothing is known."""
 
     @abstractmethod
     def begin_afresh(self) -> None:
         """Have what is asked next answered where nothing was asked before, if possible."""
+
+    def spoilers(self, layer: str, steps: Sequence[str]) -> Iterator[Spoiler]:
+        """Give those of `steps` that are wrong with what a right `layer` passes to them.
+
+        The surest ones come first. Whether the layer is wrong by one of them, somebody else says.
+        """
+        given = f"what a right `{layer}` passes to it"
+        ways: tuple[tuple[Callable[[str], Finding | None], str, bool], ...] = (
+            (self.fault, given, False),
+            (self._fault_in_other_orders, f"{given}, in another order in memory", False),
+            (self._small_fault, given, True),
+        )
+        for find, when, is_small in ways:
+            for step in steps:
+                if fault := find(step):
+                    yield Spoiler(step, fault, when, is_small)
 
     def fault(self, step: str) -> Finding | None:
         """Return what is wrong with the answers of a step, None if nothing is.
@@ -87,30 +101,36 @@ class LayerCalls(ABC):
         """
         return self._fault(step, self.calls)
 
-    def fault_in_other_orders(self, step: str) -> Finding | None:
+    def _fault_in_other_orders(self, step: str) -> Finding | None:
         """Return what is wrong with a step once what it gets lies in another order in memory."""
         own = (call for call in self.calls if call.target == step)
         return self._fault(step, [other for call in own for other in _in_other_orders(call)])
 
-    def small_fault(self, step: str) -> Finding | None:
+    def _small_fault(self, step: str) -> Finding | None:
         """Return what is wrong with a step by less than its own checks can see, if anything is.
 
         It is asked in double precision (see `small_error`).
         """
-        calls = (replace(call, dtype=self.double, backward=None) for call in self.calls)
+        double = "float64" if self.library == "torch" else ""
+        calls = (replace(call, dtype=double, backward=None) for call in self.calls)
         for call, reply in self._replies(step, calls):
-            right = self.right(call)
-            if right is None or not isinstance(reply, Returned):
+            wanted = self.expectation(call)
+            if wanted is None or wanted.form.compare != "values" or isinstance(reply, Failed):
                 continue
-            if finding := small_error(reply.value, right):
+            if finding := small_error(reply.value, wanted.expected):
                 return finding
         return None
 
     def _fault(self, step: str, calls: Iterable[Request]) -> Finding | None:
         for call, reply in self._replies(step, calls):
-            if finding := self.judged(call, reply):
-                return finding
+            wanted = self.expectation(call)
+            finding = wanted and judge(wanted, call, reply, ())
+            if wanted and finding:
+                return explained(finding, call, wanted, self._asked_again)
         return None
+
+    def _asked_again(self, request: Request, expectation: Expectation) -> Finding | None:
+        return judge(expectation, request, self.ask(request), ())
 
     def _replies(self, step: str, calls: Iterable[Request]) -> Iterator[tuple[Request, Reply]]:
         """Make calls of steps where nothing was asked before; yield those of one step, answered."""

@@ -324,7 +324,8 @@ def test_a_step_that_is_written_is_not_asked_for() -> None:
     wrong = text.replace(old, old.replace("self.output_weights", "self.output_weights + 0.1"))
     submission = Submission("written", NUMPY, (wrong,), Path("layer.py"))
     (verdict,) = grade_batch(ROOT / "solutions" / NUMPY, [submission])
-    assert "Your function `project_output` is right by itself" in told(verdict)
+    assert "calls `project_output`: as `output_weights` it gets other numbers" in told(verdict)
+    assert "as a function of its own" not in told(verdict)
 
 
 def test_a_mistake_that_fits_two_steps_is_said_to_fit_both() -> None:

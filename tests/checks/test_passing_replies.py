@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from autograder.authoring.harness import read_harness
-from autograder.checks.marks import by_purpose, only_tells, shares_inputs, step_of
+from autograder.checks.marks import by_purpose, marks_of, step_of
 from autograder.checks.memory import PassingReplies
 from autograder.grading import batch
 from autograder.grading.batch import grade_batch
@@ -130,7 +130,7 @@ def test_what_passed_before_is_not_judged_again(monkeypatch: pytest.MonkeyPatch)
 def test_of_a_step_one_check_has_inputs_of_its_own_and_the_chain_has_none(folder: Path) -> None:
     own: dict[str | None, list[str]] = {}
     for item in checks_of(folder):
-        if not shares_inputs(item):
+        if not marks_of(item).shares_inputs:
             own.setdefault(step_of(item), []).append(item.name)
     steps = {step.name for step in read_exercise(folder).steps}
     drawn = {"initialize_weights", "create_projections"}  # what is random has no other input
@@ -222,7 +222,7 @@ def test_what_was_not_all_returned_is_not_kept() -> None:
 
 def test_further_sizes_only_tell_where_standing_checks_ask_at_others() -> None:
     items = checks_of(NUMPY)
-    names = {(step_of(item), item.name) for item in items if only_tells(item)}
+    names = {(step_of(item), item.name) for item in items if marks_of(item).only_tells}
     assert ("softmax", "test_softmax_values[draw1]") in names
     assert not any(name.endswith("[draw0]") for _, name in names)
     own, telling, standing = by_purpose([item for item in items if step_of(item) == "softmax"])

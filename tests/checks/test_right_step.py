@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
+from autograder.checks.own_layer import ReferenceCalls
+from autograder.checks.reference import read_reference
 from autograder.checks.submission_judge import led_to_the_first
 from autograder.grading.batch import grade_batch
+from autograder.judging.diagnosis import failure
 from autograder.submission.reading import Submission
+from autograder.values.request import Failed, Request
 from autograder.values.verdict import CheckVerdict, Finding, Outcome, StepVerdict, Verdict
 
 FOLDER = Path(__file__).resolve().parents[2] / "solutions" / "numpy_single_head"
@@ -139,3 +145,28 @@ def test_a_layer_whose_result_is_only_nearly_right_is_not_said_to_be_right_in_al
     added = "apply_attention(attention_weights + 1e-6, values)\n"
     told = said(graded(("apply_attention(attention_weights, values)\n", added)))
     assert "nearly right" in told and "give what is expected" not in told
+
+
+GONE = Failed(Outcome.INFRASTRUCTURE, "gone")
+
+
+class Silent:
+    """Answers nothing, by a fault of ours."""
+
+    def ask(self, request: Request, leaning_on: tuple[str, ...] = ()) -> Failed:
+        return GONE
+
+
+def test_no_step_is_charged_for_a_call_at_which_the_reference_itself_fails() -> None:
+    reference = read_reference(FOLDER)
+    calls = ReferenceCalls("numpy", reference, Silent(), ())
+    assert calls.expectation(Request("softmax", ("no scores",))) is None
+
+
+def test_a_fault_of_ours_at_a_call_of_the_layer_is_told_as_one() -> None:
+    reference = read_reference(FOLDER)
+    scores = np.ones((1, 2, 2))
+    calls = ReferenceCalls("numpy", reference, Silent(), ())
+    calls.__dict__["calls"] = [Request("softmax", (scores,), layouts=((0, 2, 1),))]
+    (spoiler, *_) = calls.spoilers(LAYER, ["softmax"])
+    assert spoiler.fault == failure(GONE)

@@ -248,9 +248,8 @@ def test_what_is_expected_is_not_kept_for_hand_ins_that_are_done() -> None:
     wrong = InProcess({**vars(reference.module), "softmax": lambda scores: scores * 2.0})
 
     def kept() -> int:
-        own, replayed = reference.memories.own, reference.memories.replayed
-        kept = (own.expected, own.drawn, replayed.singles, replayed.pairs)
-        return sum(len(each) for each in kept)
+        own = reference.memories.own
+        return sum(len(each) for each in (own.expected, own.drawn, own.singles, own.pairs))
 
     sizes = []
     for number in range(3):

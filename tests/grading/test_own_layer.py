@@ -110,7 +110,7 @@ SLIPS = {
     ),
     "layer_empties_a_bias": Slip(
         LAYER,
-        "your `project_output` is right by itself",
+        "calls `project_output`: as `Wo` it gets a layer with another bias than the check has put",
         forward("self.Wo.bias is not None and self.Wo.bias.data.zero_()"),
     ),
     "layer_changes_queries": Slip(LAYER, "modified inplace", forward("queries *= 1.0")),

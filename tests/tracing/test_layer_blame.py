@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autograder.authoring.text_rules import StudentText, reading_gaps
-from autograder.judging.explanation import of_shapes
+from autograder.judging.explanation import meaning
 from autograder.tracing import home
 from autograder.tracing.wrong_step import PASSING
 from autograder.values.request import ExceptionReport
@@ -354,7 +354,7 @@ def test_shapes_that_do_not_line_up_leave_out_plain_numbers() -> None:
         "ValueError",
         "operands could not be broadcast together with shapes (4,4) (2,3,3) () ",
     )
-    assert of_shapes(report).startswith("The shapes (4,4) (2,3,3) do not line up.")
+    assert meaning(report).startswith("The shapes (4,4) (2,3,3) do not line up.")
 
 
 def test_where_layers_are_made_anew_in_forward_the_first_call_with_one_is_told() -> None:
