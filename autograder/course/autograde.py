@@ -30,7 +30,6 @@ import nbgrader.apps.autogradeapp
 import nbgrader.apps.generateassignmentapp
 import nbgrader.apps.generatefeedbackapp
 import nbgrader.preprocessors
-from nbformat import NotebookNode
 from nbgrader.converters import Autograde, BaseConverter, GenerateFeedback, NbGraderException
 from nbgrader.utils import rmtree
 from traitlets import Bool
@@ -48,9 +47,9 @@ from autograder.course.students import CourseHandIns, Decisions
 from autograder.course.verdict_cells import check_cells, finished, shows
 from autograder.errors import KitError
 from autograder.grading.class_task import FACTS, course_roster
-from autograder.grading.classroom import HANDLING, GradingRun, grade_class, read_class
+from autograder.grading.classroom import HANDLING, grade_class, read_class
 from autograder.grading.grader_pool import GraderPool, Loss
-from autograder.grading.journal import JOURNAL, Journal
+from autograder.grading.journal import JOURNAL, GradingRun, Journal
 from autograder.grading.output_folder import WAITS, class_lock, ended_by_signals, input_secret
 from autograder.grading.watched_process import WorkProgress
 from autograder.reports.feedback import page_name, write_page
@@ -364,14 +363,10 @@ def _laid_out(course: Course, matched: list[tuple[str, str]]) -> Iterator[str]:
             release = release_notebook(course, exercise)
             students = [name for listed, name in matched if listed == exercise]
             targets = [directory / student / exercise for student in students]
-            grader().run(
-                partial(_lay_out_batch, course, exercise),
-                list(zip(students, targets)),
-                HANDLING,
-                result=lambda place, result: None,
-                lost=partial(_lay_out_release, release, exercise, targets),
-                batch=len(students),
-            )
+            work, jobs = partial(_lay_out_batch, course, exercise), list(zip(students, targets))
+            for place, found in grader().results(work, jobs, HANDLING, len(students)):
+                if isinstance(found, Loss):
+                    write_submission(release, nothing_of("", exercise), targets[place])
         yield directory.name
 
 
@@ -390,12 +385,6 @@ def _folder_for_a_while(course: Course) -> Iterator[Path]:
         ) from error
     with folder as name:
         yield Path(name)
-
-
-def _lay_out_release(
-    release: NotebookNode, exercise: str, targets: list[Path], place: int, loss: Loss
-) -> None:
-    write_submission(release, nothing_of("", exercise), targets[place])
 
 
 def _lay_out_batch(

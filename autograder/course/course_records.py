@@ -164,16 +164,14 @@ def deliver_class(course: Course, exercise: str, students: Sequence[str], pool: 
 
     Also when a process ends before the page of a student is there.
     """
-
-    def lost(place: int, loss: Loss) -> None:
-        raise KitError(
-            f"a page was not put where nbgrader looks for it ({loss.detail})",
-            place=str(course.feedback(exercise, students[place])),
-            cure="run the same command again",
-        )
-
     work = partial(one_by_one, PageDelivery.into(course, exercise).of)
-    pool.run(work, students, HANDLING, result=lambda *_: None, lost=lost, batch=_BATCH)
+    for place, found in pool.results(work, students, HANDLING, _BATCH):
+        if isinstance(found, Loss):
+            raise KitError(
+                f"a page was not put where nbgrader looks for it ({found.detail})",
+                place=str(course.feedback(exercise, students[place])),
+                cure="run the same command again",
+            )
 
 
 def add_missing_files(course: Course, exercise: str, student: str) -> None:

@@ -99,22 +99,14 @@ def graded_notebooks(
     If making one exceeds the limits for one hand-in, that notebook has the verdict without the
     student's code, and says so. Raise `KitError` when the notebooks cannot be written.
     """
-    found: dict[int, GradedNotebook] = {}
-
-    def lost(place: int, loss: Loss) -> None:
-        found[place] = _without_code(
-            course, exercise, judged[place], staging / f"{place}-alone", loss
-        )
-
-    pool.run(
-        partial(_make_batch, course, exercise),
-        LazySequence(len(judged), lambda place: (to_send(judged, place), staging / str(place))),
-        HANDLING,
-        result=found.__setitem__,
-        lost=lost,
-        batch=_BATCH,
-    )
-    return tuple(found[place] for place in range(len(judged)))
+    work, made = partial(_make_batch, course, exercise), dict[int, GradedNotebook]()
+    jobs = LazySequence(len(judged), lambda place: (to_send(judged, place), staging / str(place)))
+    for place, found in pool.results(work, jobs, HANDLING, _BATCH):
+        if isinstance(found, Loss):
+            folder = staging / f"{place}-alone"
+            found = _without_code(course, exercise, judged[place], folder, found)
+        made[place] = found
+    return tuple(made[place] for place in range(len(judged)))
 
 
 def put_in_place(course: Course, exercise: str, graded: GradedNotebook) -> None:

@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from types import TracebackType
 
@@ -17,17 +17,10 @@ from rich.text import Text
 
 from autograder.errors import KitError
 from autograder.grading.class_task import ClassTask, GradingOptions
-from autograder.grading.classroom import (
-    GradingRun,
-    IncomingVerdicts,
-    JudgedClass,
-    JudgingPool,
-    judge_class,
-    read_class,
-)
+from autograder.grading.classroom import IncomingVerdicts, JudgedClass, judge_class, read_class
 from autograder.grading.digest import exercise_hash, not_yet_judged
-from autograder.grading.grader_pool import GraderPool
-from autograder.grading.journal import JOURNAL, Journal, JournalFault, judging_key
+from autograder.grading.grader_pool import GraderPool, Pool
+from autograder.grading.journal import JOURNAL, GradingRun, Journal, JournalFault
 from autograder.grading.output_folder import claim_output, input_secret
 from autograder.grading.sandbox_start import sandbox_start
 from autograder.grading.watched_process import Bounds
@@ -128,7 +121,7 @@ def grade_task(
     options: GradingOptions,
     console: Console,
     *,
-    judges: JudgingPool | None = None,
+    judges: Pool | None = None,
 ) -> Iterator[JudgedClass]:
     """Read and grade with a progress bar; what the journal holds is not judged again.
 
@@ -144,31 +137,23 @@ def grade_task(
         console.print(Text(broken, style="yellow"))
     with ValueFile(task.output) as file:
         submissions = read_class(pool, exercise, task.hand_ins, file=file)
-        rules = task.rules_for(options)
-        incoming = IncomingVerdicts(submissions, rules, file)
-        again = _keys(task, digest, submissions, options) if options.again else ()
+        known = _KnownVerdicts(task, digest, submissions)
+        incoming = IncomingVerdicts(submissions, task.rules_for(options), file)
+        run = known.run(options)
+        again = known.keys(run) if options.again else ()
         with _usable(journal), journal.judged_anew(key for _, key in again):
-            _take_kept(journal, task, digest, submissions, options, incoming)
+            for verdict in known.kept(run):
+                incoming.add(verdict)
             left = incoming.missing
             if len(left) < len(submissions):
                 count = f"{len(submissions) - len(left)} of {len(submissions)} submissions"
                 console.print(Text(f"{count} were judged before and have not changed since"))
-            run = GradingRun(
-                journal.path,
-                input_secret(task.secret),
-                options.allow_process,
-                task.graded,
-                rules.layer_earns_steps,
-            )
+            run = replace(run, secret=input_secret(task.secret))
+            waiting = LazySequence.picked(submissions, left)
             bar = ClassProgress(console, exercise.name, len(submissions), incoming.outlines)
             with journal.held_open(), bar:
-                judge_class(
-                    exercise,
-                    LazySequence.picked(submissions, left),
-                    lambda verdict: bar.add(incoming.add(verdict)),
-                    run=run,
-                    pool=judges or pool,
-                )
+                for verdict in judge_class(exercise, waiting, judges or pool, run):
+                    bar.add(incoming.add(verdict))
         yield incoming.whole_class()
 
 
@@ -188,15 +173,16 @@ def kept_task(
     _claim(task, console)
     with ValueFile(task.output) as file:
         submissions = read_class(pool, task.exercise, task.hand_ins, file=file)
-        digest = exercise_hash(task.exercise.folder)
+        known = _KnownVerdicts(task, exercise_hash(task.exercise.folder), submissions)
         incoming = IncomingVerdicts(submissions, task.rules_for(options), file)
         with _usable(journal):
             journal.put_back()  # a killed run may have put verdicts aside
-        _take_kept(journal, task, digest, submissions, options, incoming)
-        known = len(submissions) - len(incoming.missing)
+            for verdict in known.kept(known.run(options)):
+                incoming.add(verdict)
         left = [not_yet_judged(task.exercise, submissions[place]) for place in incoming.missing]
-        if not known and any(each.infrastructure for each in left):
-            raise _nobody_judged(journal, task, digest, submissions, options)
+        nobody = len(left) == len(submissions)
+        if nobody and any(each.infrastructure for each in left):
+            raise _nobody_judged(known, task, options)
         for verdict in left:
             incoming.add(verdict)
         yield incoming.whole_class()
@@ -213,22 +199,43 @@ def _not_judged(task: ClassTask, fact: str) -> KitError:
     return KitError(fact, place=str(task.graded), cure="run `attn grade` on the same class first")
 
 
-def _nobody_judged(
-    journal: Journal,
-    task: ClassTask,
-    digest: str,
-    submissions: Sequence[Submission],
-    options: GradingOptions,
-) -> KitError:
+@dataclass(frozen=True)
+class _KnownVerdicts:
+    """What the journal of a class holds of `submissions`; `digest` is the hash of the exercise."""
+
+    task: ClassTask
+    digest: str
+    submissions: Sequence[Submission]
+
+    def run(self, options: GradingOptions) -> GradingRun:
+        """Return how the class is judged, but for the secret of its inputs."""
+        return GradingRun(
+            self.task.output / JOURNAL,
+            allow_process=options.allow_process,
+            graded=self.task.graded,
+            layer_earns_steps=self.task.rules_for(options).layer_earns_steps,
+        )
+
+    def keys(self, run: GradingRun) -> Iterator[tuple[str, str]]:
+        """Give each student, and the key of what was handed in."""
+        return ((each.student, run.key(each, self.digest)) for each in self.submissions)
+
+    def kept(self, run: GradingRun) -> Iterator[Verdict]:
+        """Give the verdicts as `run` judges; raise `JournalFault` when it cannot be read."""
+        journal = Journal(self.task.output / JOURNAL)
+        return journal.find_all(self.keys(run), self.task.exercise)
+
+
+def _nobody_judged(known: _KnownVerdicts, task: ClassTask, options: GradingOptions) -> KitError:
     """Return the error for a class with verdicts, but none by the checks and settings of now."""
-    earn = task.rules_for(options).layer_earns_steps
+    now = known.run(options)
     for allowed, earned in product((False, True), repeat=2):
-        then = replace(options, allow_process=allowed, layer_earns_steps=earned)
+        then = replace(now, allow_process=allowed, layer_earns_steps=earned)
         words = [
-            *([f"{_WITH[not earned]} {_ALONE}"] if earned != earn else []),
-            *([f"{_WITH[allowed]} {_ALLOWED}"] if allowed != options.allow_process else []),
+            *([f"{_WITH[not earned]} {_ALONE}"] if earned != now.layer_earns_steps else []),
+            *([f"{_WITH[allowed]} {_ALLOWED}"] if allowed != now.allow_process else []),
         ]
-        if words and any(_kept(journal, task, digest, submissions, then)):
+        if words and any(known.kept(then)):
             return KitError(
                 f"this class was graded {' and '.join(words)}, which is not so now",
                 place=str(task.graded),
@@ -247,43 +254,8 @@ def _demand_protection(task: ClassTask, pool: GraderPool, options: GradingOption
     if options.allow_process:
         return
     start = sandbox_start(task, options)
-    pool.run(start, [None], _UNBOUNDED, result=lambda *_: None, lost=lambda *_: None)
-
-
-def _take_kept(
-    journal: Journal,
-    task: ClassTask,
-    digest: str,
-    submissions: Sequence[Submission],
-    options: GradingOptions,
-    incoming: IncomingVerdicts,
-) -> None:
-    """Take the verdicts that the journal holds.
-
-    `digest` is the hash of the exercise.
-    """
-    with _usable(journal):
-        for verdict in _kept(journal, task, digest, submissions, options):
-            incoming.add(verdict)
-
-
-def _kept(
-    journal: Journal,
-    task: ClassTask,
-    digest: str,
-    submissions: Sequence[Submission],
-    options: GradingOptions,
-) -> Iterator[Verdict]:
-    return journal.find_all(_keys(task, digest, submissions, options), task.exercise)
-
-
-def _keys(
-    task: ClassTask, digest: str, submissions: Sequence[Submission], options: GradingOptions
-) -> Iterator[tuple[str, str]]:
-    """Give each student, and the key of what was handed in."""
-    earns = task.rules_for(options).layer_earns_steps
-    for each in submissions:
-        yield each.student, judging_key(each, digest, options.allow_process, earns)
+    for _ in pool.results(start, [None], _UNBOUNDED):
+        pass
 
 
 @contextmanager

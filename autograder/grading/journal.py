@@ -180,22 +180,6 @@ create table if not exists verdicts (
 """
 
 
-def judging_key(
-    submission: Submission,
-    exercise_hash: str,
-    allow_process: bool,
-    layer_earns_steps: bool = True,
-) -> str:
-    """Return the key of all that decides the verdict on `submission`, whoever handed it in.
-
-    It consists of the exercise's name, the hashes of the code and the exercise, and a hash of the
-    rest.
-    """
-    demand = "process" if allow_process else "isolated"
-    rest = hash_of([submission.remarks, demand, *([] if layer_earns_steps else ["steps alone"])])
-    return f"{_judged(submission.exercise, submission.code_hash, exercise_hash)}{rest}"
-
-
 def _judged(exercise: str, code_hash: str, exercise_hash: str) -> str:
     return f"{exercise}:{code_hash}:{exercise_hash}:"
 
@@ -392,25 +376,48 @@ def _sound(text: bytes | None, key: str, student: str, exercise: Exercise) -> Ve
     return verdict if key.startswith(head) and is_sound(verdict, exercise) else None
 
 
-# A verdict counts once the journal holds it; one that cannot be kept is a fault of ours.
+@dataclass(frozen=True)
+class GradingRun:
+    """How a class is judged: where verdicts are kept, from which secret inputs are drawn.
 
-
-def kept(
-    journal: Journal | None,
-    key: str,
-    verdict: Verdict,
-    exercise: Exercise,
-    submission: Submission,
-) -> Verdict:
-    """Keep the `verdict` on `submission` under `key`; return the one that counts.
-
-    A verdict that is no judgement is not kept. One that the journal cannot take is returned as
-    an infrastructure verdict, so that nothing counts that a later run would not find.
+    `journal` has been prepared before; `allow_process` accepts a machine that does not isolate.
+    All hand-ins lie in `graded`; workers see no folder of packages that holds it. With
+    `layer_earns_steps`, a right layer earns the points of the steps that it does. The functions of
+    a hand-in are asked `together`, or one after the other.
     """
-    if journal is None or verdict.infrastructure or submission.rejected:
+
+    journal: Path | None = None
+    secret: bytes = b""
+    allow_process: bool = False
+    graded: Path | None = None
+    layer_earns_steps: bool = True
+    together: bool = True
+
+    def key(self, submission: Submission, exercise_hash: str) -> str:
+        """Return the key of all that decides the verdict on `submission`, whoever handed it in.
+
+        It consists of the exercise's name, the hashes of the code and the exercise, and a hash of
+        the rest.
+        """
+        demand = "process" if self.allow_process else "isolated"
+        alone = [] if self.layer_earns_steps else ["steps alone"]
+        rest = hash_of([submission.remarks, demand, *alone])
+        return f"{_judged(submission.exercise, submission.code_hash, exercise_hash)}{rest}"
+
+    def kept(self, verdict: Verdict, exercise: Exercise, submission: Submission) -> Verdict:
+        """Keep the `verdict` on `submission` in the journal; return the one that counts.
+
+        A verdict counts once the journal holds it. One that is no judgement is not kept; in place
+        of one that the journal cannot take, there is an infrastructure verdict, so that nothing
+        counts that a later run would not find.
+        """
+        if self.journal is None or verdict.infrastructure or submission.rejected:
+            return verdict
+        try:
+            Journal(self.journal).keep(self.key(submission, verdict.exercise_hash), verdict)
+        except JournalFault as fault:
+            return infrastructure(exercise, submission, str(fault))
         return verdict
-    try:
-        journal.keep(key, verdict)
-    except JournalFault as fault:
-        return infrastructure(exercise, submission, str(fault))
-    return verdict
+
+
+DEFAULT_RUN = GradingRun()

@@ -23,7 +23,7 @@ from autograder.errors import KitError
 from autograder.grading.batch import grade_batch
 from autograder.grading.class_run import grade_task, kept_task
 from autograder.grading.class_task import GradingOptions
-from autograder.grading.grader_pool import GraderPool
+from autograder.grading.grader_pool import GraderPool, PlacedResult
 from autograder.grading.journal import JOURNAL, Journal
 from autograder.submission.reading import Submission
 from autograder.values.exercise import read_exercise
@@ -142,7 +142,7 @@ def test_what_was_judged_is_read_again_as_it_was_whatever_becomes_of_the_hand_in
 class NoJudges(SimulatedJudges):
     """Grader processes that do not start."""
 
-    def run(self, *work: Any, **more: Any) -> None:
+    def results(self, *work: Any, **more: Any) -> Iterator[PlacedResult]:
         raise KitError("no sandbox", place="here", cure="none")
 
 
