@@ -286,7 +286,7 @@ class ClusterRun:
         rules = on_another_machine(self._work.run)
         for worker in self._workers.values():
             if worker.idle:
-                worker.places = self._waiting.take(worker.address, self._batch)
+                worker.places = self._waiting.take(self._batch)
             if worker.idle and worker.places:
                 submissions = [self._items[place] for place in worker.places]
                 worker.give(self._news.set, judge, self._name, rules, self._bounds, submissions)

@@ -159,21 +159,6 @@ def deliver_pages(course: Course, exercise: str, students: Iterable[str]) -> tup
     return tuple(filter(PageDelivery.into(course, exercise).of, students))
 
 
-def deliver_class(course: Course, exercise: str, students: Sequence[str], pool: GraderPool) -> None:
-    """Do what `deliver_pages` does in the processes of `pool`, and raise what it raises.
-
-    Also when a process ends before the page of a student is there.
-    """
-    work = partial(one_by_one, PageDelivery.into(course, exercise).of)
-    for place, found in pool.results(work, students, HANDLING, _BATCH):
-        if isinstance(found, Loss):
-            raise KitError(
-                f"a page was not put where nbgrader looks for it ({found.detail})",
-                place=str(course.feedback(exercise, students[place])),
-                cure="run the same command again",
-            )
-
-
 def add_missing_files(course: Course, exercise: str, student: str) -> None:
     """Write what `release_feedback` needs beside a page of nbgrader's own."""
     folder = course.feedback(exercise, student)
@@ -251,5 +236,15 @@ class CourseRecords:
         return PageDelivery.into(self.course, self.exercise.name)
 
     def deliver(self, students: Sequence[str], pool: GraderPool) -> None:
-        """Put there the pages of `students`, which lie among the results."""
-        deliver_class(self.course, self.exercise.name, students, pool)
+        """Put there the pages of `students`, which lie among the results.
+
+        Raises `KitError` as `deliver_pages`, and when a process ends before a page is there.
+        """
+        work = partial(one_by_one, self.delivery().of)
+        for place, found in pool.results(work, students, HANDLING, _BATCH):
+            if isinstance(found, Loss):
+                raise KitError(
+                    f"a page was not put where nbgrader looks for it ({found.detail})",
+                    place=str(self.course.feedback(self.exercise.name, students[place])),
+                    cure="run the same command again",
+                )

@@ -31,7 +31,7 @@ from autograder.grading.digest import (
     judged_by,
     needs_newer_python,
     shared_seed,
-    without_judging,
+    unfinished,
     worker_seed,
 )
 from autograder.grading.journal import DEFAULT_RUN, GradingRun, Journal, JournalFault
@@ -235,7 +235,7 @@ def _memories(digest: str) -> Memories:
 def _judged(judging: Judging, submission: Submission, progress: WorkProgress) -> Verdict:
     exercise, zygote, secret = judging.reference.exercise, judging.zygote, judging.run.secret
     if submission.rejected:
-        return without_judging(exercise, submission, submission.rejected)
+        return unfinished(exercise, submission, submission.rejected)
     if submission.needs:
         return needs_newer_python(exercise, submission)
 

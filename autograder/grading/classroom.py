@@ -192,7 +192,7 @@ def _stopped(exercise: Exercise, submission: Submission, loss: Loss, run: Gradin
     )
     steps = _judged_steps(loss)
     seed = input_seed(run.secret, exercise, submission.code_hash)
-    verdict = unfinished(exercise, submission, steps, finding, seed)
+    verdict = unfinished(exercise, submission, finding, steps, seed)
     return run.kept(verdict, exercise, submission)
 
 

@@ -12,7 +12,7 @@ import select
 import sys
 import time
 from collections import Counter, deque
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import TracebackType
@@ -30,12 +30,6 @@ from autograder.grading.watched_process import (
 from autograder.sandbox.measurement import demand_preconditions
 from autograder.values.value_file import to_send
 
-# Items that wait for a process: each process gets those that lie together.
-#
-# Neighbors have something in common, such as a seed of their inputs, and a process keeps what it
-# has computed for one item. So it goes on where it was, and a new one begins in the middle of the
-# longest run that is left.
-
 
 class WaitingItems:
     """The places of `count` items, of which each is taken once, and those that are put back.
@@ -44,29 +38,26 @@ class WaitingItems:
     """
 
     def __init__(self, count: int, most_tries: int = 1) -> None:
-        self._runs = [range(count)] if count else []
+        self._new = range(count)
         self._put_back: deque[list[int]] = deque()
         self._once_more: deque[int] = deque()
-        self._next: dict[Hashable, int] = {}
         self._tries: Counter[int] = Counter()
         self._most_tries = most_tries
 
     def __len__(self) -> int:
-        return sum(map(len, (*self._runs, *self._put_back, self._once_more)))
+        return sum(map(len, (self._new, self._once_more, *self._put_back)))
 
-    def take(self, owner: Hashable, most: int) -> list[int]:
-        """Return up to `most` (1 or more) places for a process; empty when none waits.
+    def take(self, most: int) -> list[int]:
+        """Return up to `most` (1 or more) places; empty when none waits.
 
         What was put back comes first, as it was put back, and what is tried again last, alone.
         """
         if self._put_back:
-            places = self._put_back.popleft()
-        elif self._runs:
-            places = self._taken(owner, most)
-        else:
-            return [self._once_more.popleft()] if self._once_more else []
-        self._next[owner] = places[-1] + 1
-        return places
+            return self._put_back.popleft()
+        if self._new:
+            places, self._new = self._new[:most], self._new[most:]
+            return list(places)
+        return [self._once_more.popleft()] if self._once_more else []
 
     def put_back(self, places: Sequence[int]) -> None:
         """Have some places taken once more, before all others: nobody worked on them."""
@@ -80,27 +71,6 @@ class WaitingItems:
         if again:
             self._once_more.append(place)
         return again
-
-    def _taken(self, owner: Hashable, most: int) -> list[int]:
-        run = self._run_for(owner, most)
-        self._runs.remove(run)
-        places, rest = run[:most], run[most:]
-        if rest:
-            self._runs.append(rest)
-        return list(places)
-
-    def _run_for(self, owner: Hashable, most: int) -> range:
-        """Return the run that a process goes on with, after dividing one if it comes to help."""
-        for run in self._runs:
-            if run.start == self._next.get(owner):
-                return run
-        longest = max(self._runs, key=len)
-        if len(longest) <= most or longest.start not in self._next.values():
-            return longest
-        self._runs.remove(longest)
-        middle = len(longest) // 2
-        self._runs += [longest[:middle], longest[middle:]]
-        return longest[middle:]
 
 
 TICK = 0.25  # seconds between two looks at the bounds
@@ -239,7 +209,7 @@ class GraderPool:
             most = self.processes if late else self._worthwhile(len(items))
             while waiting and (self._idle or (len(self._busy) < most and self._start(most))):
                 process = self._idle.pop()
-                places = waiting.take(process, _share(len(waiting), batch, most))
+                places = waiting.take(_share(len(waiting), batch, most))
                 self._give(process, work, items, bounds, places)
             for process in self._ready():
                 yield from self._heard(process)

@@ -120,48 +120,25 @@ def _layer_fits(verdict: Verdict) -> bool:
 
 def _has_type(value: object, declared: Any) -> bool:
     """Whether `value` is what a field of a verdict declares, all the way down."""
-    return _test_of(declared)(value)
-
-
-@cache
-def _test_of(declared: Any) -> Callable[[object], bool]:
-    """Return what tells values of a declared type; it is made once, not for each value."""
     kinds = get_args(declared)
     if get_origin(declared) is types.UnionType:
-        tests = tuple(map(_test_of, kinds))
-        return lambda value: any(test(value) for test in tests)
+        return any(_has_type(value, kind) for kind in kinds)
     if get_origin(declared) is tuple:
-        return _sequence_test(kinds)
-    if declared is float:
-        return lambda value: type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
-    if not dataclasses.is_dataclass(declared):
-        return lambda value: type(value) is declared  # True is no number here
-
-    def is_whole(value: object) -> bool:
-        if type(value) is not declared:
+        if not isinstance(value, tuple):
             return False
-        return all(test(getattr(value, name)) for name, test in _field_tests(declared))
-
-    return is_whole
+        each = kinds[:1] * len(value) if kinds[-1] is Ellipsis else kinds
+        return len(value) == len(each) and all(map(_has_type, value, each))
+    if declared is float:
+        return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
+    kind: Any = type(value)  # True is no number here
+    fields = _fields(kind) if kind is declared else ()
+    return kind is declared and all(_has_type(getattr(value, name), of) for name, of in fields)
 
 
 @cache
-def _field_tests(declared: type) -> tuple[tuple[str, Callable[[object], bool]], ...]:
-    # Only when there is such a value: a finding may rest on another finding.
-    return tuple((name, _test_of(kind)) for name, kind in get_type_hints(declared).items())
-
-
-def _sequence_test(kinds: tuple[Any, ...]) -> Callable[[object], bool]:
-    if kinds[-1] is Ellipsis:
-        test = _test_of(kinds[0])
-        return lambda value: isinstance(value, tuple) and all(map(test, value))
-    tests = tuple(map(_test_of, kinds))
-
-    def fits(value: object) -> bool:
-        alike = isinstance(value, tuple) and len(value) == len(tests)
-        return alike and all(test(each) for test, each in zip(tests, value))  # type: ignore[call-overload]
-
-    return fits
+def _fields(declared: type) -> tuple[tuple[str, Any], ...]:
+    """Return the fields of a dataclass, each with the type that it declares."""
+    return tuple(get_type_hints(declared).items()) if dataclasses.is_dataclass(declared) else ()
 
 
 JOURNAL = "journal.sqlite"

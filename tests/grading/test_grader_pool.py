@@ -166,15 +166,6 @@ def test_the_last_batches_are_small_so_that_all_processes_end_together() -> None
     assert sizes[8] == 16 and sizes[1] >= 4
 
 
-def test_a_second_process_begins_in_the_middle_and_goes_on_there(tmp_path: Path) -> None:
-    """So a process gets items that lie together."""
-    file = tmp_path / "last"
-    items = [f"until:{file}", *["item"] * 6, f"makes:{file}"]
-    with GraderPool(2) as pool:
-        order = [place for place, _ in pool.results(grader_work.do, items, BOUNDS)]
-    assert order[:3] == [4, 5, 6] and sorted(order) == list(range(8))
-
-
 class OneOnly(WatchedProcess):
     """A grader process of which only the first can start; `last` is there once all have failed."""
 
@@ -233,7 +224,7 @@ def test_where_others_cannot_start_one_that_has_just_finished_goes_on() -> None:
         for _ in range(grader_pool.MOST_FALSE_STARTS):
             loss = Loss(Cause.ENDED, "signal SIGKILL")
             assert list(pool._settled(ended, loss, waiting)) == []
-            assert waiting.take("another", 1) == [0]
+            assert waiting.take(1) == [0]
         assert pool.processes == 1
         done = dict(pool.results(grader_work.do, ["again"], BOUNDS))
     assert done[0].startswith("again by ")
