@@ -12,9 +12,7 @@ import atexit
 import glob
 import logging
 import os
-import shutil
 import sys
-import tempfile
 import traceback
 from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
@@ -36,7 +34,7 @@ from traitlets import Bool
 
 from autograder.course.beside import CourseExporter, CourseRelease, adopted_course, left_to_nbgrader
 from autograder.course.course_records import add_missing_files, deliver_pages
-from autograder.course.creation import Course, notebook_name, read_course
+from autograder.course.creation import Course, notebook_name, read_course, temporary_folder
 from autograder.course.gradebook_entries import read_gradebook
 from autograder.course.intake import lay_out, nothing_of, release_notebook, write_submission
 from autograder.course.late_penalty import AttemptLatePenalties
@@ -59,7 +57,7 @@ from autograder.reports.misunderstandings import read_paragraphs
 from autograder.reports.roll import NO_RECORD
 from autograder.submission.reading import read_submission
 from autograder.values.exercise import Exercise
-from autograder.values.files import follow, following, found_in, share
+from autograder.values.files import follow, following, found_in
 from autograder.values.sanitize import ORDERS, clean, terminal_line
 from autograder.values.verdict import Verdict
 
@@ -358,7 +356,7 @@ def _laid_out(course: Course, matched: list[tuple[str, str]]) -> Iterator[str]:
     They are read in a grader process. If reading one takes too long, the released notebook is
     laid out instead, and the verdict says why.
     """
-    with _folder_for_a_while(course) as directory:
+    with temporary_folder(course, PREFIX, "the submissions cannot be laid out") as directory:
         for exercise in sorted({exercise for exercise, _ in matched}):
             release = release_notebook(course, exercise)
             students = [name for listed, name in matched if listed == exercise]
@@ -368,23 +366,6 @@ def _laid_out(course: Course, matched: list[tuple[str, str]]) -> Iterator[str]:
                 if isinstance(found, Loss):
                     write_submission(release, nothing_of("", exercise), targets[place])
         yield directory.name
-
-
-@contextmanager
-def _folder_for_a_while(course: Course) -> Iterator[Path]:
-    try:
-        for left_by_a_killed_run in course.directory.glob(f"{PREFIX}*"):
-            shutil.rmtree(left_by_a_killed_run)
-        folder = tempfile.TemporaryDirectory(prefix=PREFIX, dir=course.directory)
-        share(Path(folder.name))
-    except OSError as error:
-        raise KitError(
-            f"the submissions cannot be laid out: {error.strerror}",
-            place=error.filename or str(course.directory),
-            cure="free disk space, or get permission to write there; then run the command again",
-        ) from error
-    with folder as name:
-        yield Path(name)
 
 
 def _lay_out_batch(

@@ -9,7 +9,7 @@ import os
 import re
 import sqlite3
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
@@ -297,26 +297,29 @@ def handed_out(course: Course, settings: Config) -> Path | None:
 def _exchange(course: Course, exercise: str, fetched: Path, settings: Config) -> tuple[str, ...]:
     """Say how what students can fetch differs from `release/`, which nbgrader copies."""
     ignored = course_directory(course, settings).ignore
-    released, there = (
-        {
-            path.relative_to(folder).as_posix(): path
-            for path in sorted(folder.rglob("*"))
-            if path.is_file()
-            and not any(
-                fnmatch(part, each) for part in path.relative_to(folder).parts for each in ignored
-            )
-        }
-        for folder in (course.release(exercise), fetched)
-    )
-    return (
-        *(f"{name} is not in it" for name in released if name not in there),
-        *(f"{name} is no longer in the release" for name in there if name not in released),
-        *(
-            f"{name} is not the one in the release"
-            for name, path in released.items()
-            if name in there and _hash(path) != _hash(there[name])
-        ),
-    )
+
+    def is_copied(path: Path) -> bool:
+        return not any(fnmatch(part, each) for part in path.parts for each in ignored)
+
+    released, there = (_below(each, is_copied) for each in (course.release(exercise), fetched))
+    gone = (f"{name} is no longer in the release" for name in there if name not in released)
+    return (*_compared(released, there, "is not the one in the release"), *gone)
+
+
+def _below(folder: Path, is_meant: Callable[[Path], bool]) -> dict[str, Path]:
+    """Return the files in a folder that are meant, by their path in it."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    inside = {path.relative_to(folder): path for path in files}
+    return {name.as_posix(): path for name, path in inside.items() if is_meant(name)}
+
+
+def _compared(
+    wanted: Mapping[str, Path], there: Mapping[str, Path], differs: str
+) -> tuple[str, ...]:
+    """Say which of the files that are wanted are not there, and which are others."""
+    missing = (f"{name} is not in it" for name in wanted if name not in there)
+    both = ((name, path, there[name]) for name, path in wanted.items() if name in there)
+    return (*missing, *(f"{name} {differs}" for name, a, b in both if _hash(a) != _hash(b)))
 
 
 def _notebook(
@@ -356,26 +359,13 @@ def _cells(notebook: NotebookNode) -> list[tuple[object, ...]]:
 
 
 def _files(course: Course, exercise: str) -> tuple[str, ...]:
-    source, release = (
-        {
-            path.relative_to(folder).as_posix(): path
-            for path in sorted(folder.rglob("*"))
-            if path.is_file() and path.suffix not in (".ipynb", ".pyc") and _shown(path, folder)
-        }
-        for folder in (course.source(exercise), course.release(exercise))
-    )
-    words = [f"{name} is not in it" for name in source if name not in release]
-    words += [
-        f"{name} differs"
-        for name, path in source.items()
-        if name in release and _hash(path) != _hash(release[name])
-    ]
-    return tuple(words)
+    source, release = course.source(exercise), course.release(exercise)
+    return _compared(_below(source, _is_shown), _below(release, _is_shown), "differs")
 
 
-def _shown(path: Path, folder: Path) -> bool:
-    parts = path.relative_to(folder).parts
-    return not any(part.startswith(".") or part == "__pycache__" for part in parts)
+def _is_shown(path: Path) -> bool:
+    hidden = any(part.startswith(".") or part == "__pycache__" for part in path.parts)
+    return path.suffix not in (".ipynb", ".pyc") and not hidden
 
 
 def _hash(path: Path) -> str:

@@ -287,10 +287,9 @@ class _Merge:
             for key in ("cell_type", "source"):
                 result[key] = new[key]
             self.changes.append(f"{words} has changed")
-        elif not self.known:
-            self.kept.append(f"{words} differs from the kit's; yours stays, if it is yours")
-        elif text_of(then) != text_of(new):
-            self.kept.append(f"{words} has changed, but you have changed it too: yours stays")
+        else:
+            before = text_of(then) if self.known else None
+            self.kept += _why_yours(words, before, text_of(new))
         return result
 
     def _takes_text(self, there: NotebookNode, then: NotebookNode, new: NotebookNode) -> bool:
@@ -354,6 +353,14 @@ class _Merge:
             return False
         kept = [self.successor[old] for old in range(len(self.then)) if old in self.successor]
         return kept != sorted(kept)
+
+
+def _why_yours(what: str, before: object, now: object) -> list[str]:
+    """Say that the instructor's stays, where the kit's is another than before (None: unknown)."""
+    if before is None:
+        return [f"{what} differs from the kit's; yours stays, if it is yours"]
+    both = f"{what} has changed, but you have changed it too: yours stays"
+    return [both] if before != now else []
 
 
 # A cell, and its number in the kit's notebook of now; None for a cell of the instructor's.
@@ -541,10 +548,8 @@ def exercise_update(
         if replace or name in _DATA or not mine or mine == before:
             files[Path("source") / exercise / name] = content
             changes += _words(name, path, content, there=bool(mine))
-        elif before is None:
-            kept.append(f"{name} differs from the kit's; yours stays, if it is yours")
-        elif before != digest(content):
-            kept.append(f"{name} has changed, but you have changed it too: yours stays")
+        else:
+            kept += _why_yours(name, before, digest(content))
     notes = copy_files(exercise, now, course.solution(exercise))
     return ExerciseUpdate(
         exercise, tuple(changes), tuple(kept), files, notes, merged.notebook, made=made

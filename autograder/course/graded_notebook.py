@@ -16,7 +16,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from autograder.course.creation import Course, notebook_name
+from autograder.course.creation import WRITABLE, Course, notebook_name
 from autograder.course.graded_attempts import CountedAttempt
 from autograder.course.intake import (
     CHANGED,
@@ -50,7 +50,6 @@ from autograder.values.verdict import Verdict
 NO_RESPONSE = "No response."  # nbgrader's words for a solution cell that was not changed
 NOT_THERE = "This question is not in the release that was handed in."
 READ_ONLY = 0o444
-WRITABLE = "free disk space, or get permission to write there; then run the command again"
 _BATCH = 8
 
 
