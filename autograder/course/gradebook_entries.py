@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -29,10 +30,9 @@ from autograder.reports.gradebook_entry import (
     EnteredCell,
     GradebookEntry,
 )
-from autograder.reports.grades_csv import verdict_file
+from autograder.reports.grades_csv import find_verdict
 from autograder.reports.roll import StudentRecord, StudentRecords
 from autograder.values.exercise import CHECK_PREFIX, Exercise
-from autograder.values.files import read_small
 from autograder.values.sanitize import terminal_line
 from autograder.values.symbols import is_partly_marked, number, part_of
 from autograder.values.value_file import ValueFile
@@ -202,8 +202,6 @@ def _entered(cell: EnteredCell, row: Any) -> EnteredCell:
 # same as when it was graded: then only points move. Otherwise the work has to be graded again,
 # and only an estimate is given: what comes out if every step that stays is judged as before.
 
-LARGEST_VERDICT = 1 << 24  # bytes
-
 
 @dataclass(frozen=True)
 class MarkForecast:
@@ -235,9 +233,7 @@ class MarkForecast:
         return f"{words}; points by hand for {lost} go" if lost else words
 
 
-def mark_forecasts(
-    course: Course, update: ExerciseUpdate, processes: int | None = None
-) -> tuple[MarkForecast, ...]:
+def mark_forecasts(course: Course, update: ExerciseUpdate) -> tuple[MarkForecast, ...]:
     """Return the students with a mark that moves, or may move, in the order of their names.
 
     Hand-ins are read, in grader processes, and nobody is judged. Raise `KitError` when the
@@ -250,7 +246,7 @@ def mark_forecasts(
     graded = {name: entry for name, entry in entries.items() if entry.has_marks}
     if not any(_moves(entry, wanted) for entry in graded.values()):
         return ()
-    hashes = _code_hashes(course, exercise, processes)
+    hashes = _code_hashes(course, exercise)
     same_checks = _unchanged_judging(update, exercise)
     notes = noted_attempts(course.graded(update.name), (), {})
     found = (
@@ -345,21 +341,19 @@ def _unchanged_judging(update: ExerciseUpdate, exercise: Exercise) -> str:
     return ""
 
 
-def _code_hashes(course: Course, exercise: Exercise, processes: int | None) -> dict[str, str]:
+def _code_hashes(course: Course, exercise: Exercise) -> dict[str, str]:
     hand_ins = CourseHandIns.of(course, exercise.name).every
     if not hand_ins:
         return {}
-    with GraderPool(processes) as pool, ValueFile() as file:
+    with GraderPool() as pool, ValueFile() as file:
         read = read_class(pool, exercise, hand_ins, file=file)
         return {each.student: each.code_hash for each in read}
 
 
 def _verdict(course: Course, exercise: str, student: str) -> Verdict | None:
-    path = verdict_file(course.graded(exercise) / "verdicts", student)
-    try:
-        return Verdict.from_json(read_small(path, LARGEST_VERDICT).decode("utf-8"))
-    except (OSError, KitError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None  # then nothing is promised
+    with suppress(KitError, OSError):
+        return find_verdict(course.graded(exercise) / "verdicts", student)
+    return None  # then nothing is promised
 
 
 def _name(cell: EnteredCell) -> str:

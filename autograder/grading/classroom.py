@@ -27,7 +27,8 @@ from autograder.values.verdict import Finding, Outcome, Verdict, VerdictOutlines
 
 LARGEST_BATCH = 8
 BATCHES_PER_PROCESS = 4
-READING = Bounds(seconds=30.0, wall_seconds=120.0, megabytes=1024)
+# Of reading a hand-in, and of copying it into a notebook or a page.
+HANDLING = Bounds(seconds=30.0, wall_seconds=120.0, megabytes=1024)
 
 
 def read_class(
@@ -35,7 +36,7 @@ def read_class(
     exercise: Exercise,
     hand_ins: Sequence[HandIn],
     *,
-    bounds: Bounds = READING,
+    bounds: Bounds = HANDLING,
     file: ValueFile | None = None,
 ) -> Sequence[Submission]:
     """Read what every student handed in, in their order; what cannot be read is `rejected`.
@@ -82,8 +83,6 @@ def batch_size(items: int, processes: int) -> int:
     return max(1, min(-(-items // (processes * BATCHES_PER_PROCESS)), LARGEST_BATCH))
 
 
-# Copying a hand-in into a notebook or a page.
-HANDLING = Bounds(seconds=30.0, wall_seconds=120.0, megabytes=1024)
 JUDGING_SECONDS = 60.0
 # Wall time is three times a submission's own time, for each of the runs that it may take.
 _WALL_PER_SECOND = 3.0 * 5
