@@ -34,7 +34,7 @@ from autograder.grading.digest import (
     unfinished,
     worker_seed,
 )
-from autograder.grading.journal import DEFAULT_RUN, GradingRun, Journal, JournalFault
+from autograder.grading.journal import DEFAULT_RUN, GradingRun, JournalFault
 from autograder.grading.watched_process import WorkProgress
 from autograder.sandbox.zygote import Zygote
 from autograder.sandbox.zygote_process import is_memory_error
@@ -180,14 +180,10 @@ def _kept(
 ) -> dict[int, Verdict]:
     """Return what the journal holds of a batch, by place, and tell `progress` of that."""
     known: dict[int, Verdict] = {}
-    if run.journal is None:
-        return known
-    # What cannot be read is judged again, and kept if possible.
-    with suppress(JournalFault), Journal(run.journal).reading() as find:
-        for number, each in enumerate(submissions):
-            if found := find(run.key(each, digest), each.student, exercise):
-                known[number] = found
-                progress.done(found, number)
+    with suppress(JournalFault):  # what cannot be read is judged again, and kept if possible
+        for number, found in run.found(submissions, digest, exercise):
+            known[number] = found
+            progress.done(found, number)
     return known
 
 

@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from types import TracebackType
 
@@ -137,12 +137,11 @@ def grade_task(
         console.print(Text(broken, style="yellow"))
     with ValueFile(task.output) as file:
         submissions = read_class(pool, exercise, task.hand_ins, file=file)
-        known = _KnownVerdicts(task, digest, submissions)
         incoming = IncomingVerdicts(submissions, task.rules_for(options), file)
-        run = known.run(options)
-        again = known.keys(run) if options.again else ()
-        with _usable(journal), journal.judged_anew(key for _, key in again):
-            for verdict in known.kept(run):
+        run = _run(task, options)
+        again = (run.key(each, digest) for each in submissions if options.again)
+        with _usable(journal), journal.judged_anew(again):
+            for _, verdict in run.found(submissions, digest, exercise):
                 incoming.add(verdict)
             left = incoming.missing
             if len(left) < len(submissions):
@@ -167,22 +166,22 @@ def kept_task(
     since that failed or a new hand-in has come, has no mark. Raises `KitError` when that is so of
     everybody who could be judged.
     """
-    journal = Journal(task.output / JOURNAL)
+    journal, exercise = Journal(task.output / JOURNAL), task.exercise
     if not journal.path.exists():
         raise _not_judged(task, "this class has not been graded yet")
     _claim(task, console)
     with ValueFile(task.output) as file:
-        submissions = read_class(pool, task.exercise, task.hand_ins, file=file)
-        known = _KnownVerdicts(task, exercise_hash(task.exercise.folder), submissions)
+        submissions = read_class(pool, exercise, task.hand_ins, file=file)
+        digest, run = exercise_hash(exercise.folder), _run(task, options)
         incoming = IncomingVerdicts(submissions, task.rules_for(options), file)
         with _usable(journal):
             journal.put_back()  # a killed run may have put verdicts aside
-            for verdict in known.kept(known.run(options)):
+            for _, verdict in run.found(submissions, digest, exercise):
                 incoming.add(verdict)
-        left = [not_yet_judged(task.exercise, submissions[place]) for place in incoming.missing]
+        left = [not_yet_judged(exercise, submissions[place]) for place in incoming.missing]
         nobody = len(left) == len(submissions)
         if nobody and any(each.infrastructure for each in left):
-            raise _nobody_judged(known, task, options)
+            raise _nobody_judged(task, run, submissions, digest)
         for verdict in left:
             incoming.add(verdict)
         yield incoming.whole_class()
@@ -199,43 +198,27 @@ def _not_judged(task: ClassTask, fact: str) -> KitError:
     return KitError(fact, place=str(task.graded), cure="run `attn grade` on the same class first")
 
 
-@dataclass(frozen=True)
-class _KnownVerdicts:
-    """What the journal of a class holds of `submissions`; `digest` is the hash of the exercise."""
-
-    task: ClassTask
-    digest: str
-    submissions: Sequence[Submission]
-
-    def run(self, options: GradingOptions) -> GradingRun:
-        """Return how the class is judged, but for the secret of its inputs."""
-        return GradingRun(
-            self.task.output / JOURNAL,
-            allow_process=options.allow_process,
-            graded=self.task.graded,
-            layer_earns_steps=self.task.rules_for(options).layer_earns_steps,
-        )
-
-    def keys(self, run: GradingRun) -> Iterator[tuple[str, str]]:
-        """Give each student, and the key of what was handed in."""
-        return ((each.student, run.key(each, self.digest)) for each in self.submissions)
-
-    def kept(self, run: GradingRun) -> Iterator[Verdict]:
-        """Give the verdicts as `run` judges; raise `JournalFault` when it cannot be read."""
-        journal = Journal(self.task.output / JOURNAL)
-        return journal.find_all(self.keys(run), self.task.exercise)
+def _run(task: ClassTask, options: GradingOptions) -> GradingRun:
+    """Return how the class is judged, but for the secret of its inputs."""
+    return GradingRun(
+        task.output / JOURNAL,
+        allow_process=options.allow_process,
+        graded=task.graded,
+        layer_earns_steps=task.rules_for(options).layer_earns_steps,
+    )
 
 
-def _nobody_judged(known: _KnownVerdicts, task: ClassTask, options: GradingOptions) -> KitError:
+def _nobody_judged(
+    task: ClassTask, now: GradingRun, submissions: Sequence[Submission], digest: str
+) -> KitError:
     """Return the error for a class with verdicts, but none by the checks and settings of now."""
-    now = known.run(options)
     for allowed, earned in product((False, True), repeat=2):
         then = replace(now, allow_process=allowed, layer_earns_steps=earned)
         words = [
             *([f"{_WITH[not earned]} {_ALONE}"] if earned != now.layer_earns_steps else []),
             *([f"{_WITH[allowed]} {_ALLOWED}"] if allowed != now.allow_process else []),
         ]
-        if words and any(known.kept(then)):
+        if words and any(then.found(submissions, digest, task.exercise)):
             return KitError(
                 f"this class was graded {' and '.join(words)}, which is not so now",
                 place=str(task.graded),

@@ -210,9 +210,10 @@ class Journal:
 
     @contextmanager
     def reading(self) -> Iterator[Find]:
-        """Give what finds a verdict by key, student and exercise, as `find` does.
+        """Give what finds the verdict under a key, as that of a student; None when there is none.
 
-        Raises `JournalFault` when the journal cannot be read.
+        Also None when the verdict is not on the exercise as it is now, contradicts itself, or is
+        larger than any that we give. Raises `JournalFault` when the journal cannot be read.
         """
         with faults_of(self.path), self._open() as connection:
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
@@ -220,26 +221,6 @@ class Journal:
             yield lambda key, student, exercise: _sound(
                 _text(connection, key), key, student, exercise
             )
-
-    def find(self, key: str, student: str, exercise: Exercise) -> Verdict | None:
-        """Return the verdict kept under `key`, as that of `student`; None when there is none.
-
-        Also None when the verdict is not on `exercise` as it is now, contradicts itself, or is
-        larger than any that we give. Raises `JournalFault` when the journal cannot be read.
-        """
-        with self.reading() as find:
-            return find(key, student, exercise)
-
-    def find_all(self, keys: Iterable[tuple[str, str]], exercise: Exercise) -> Iterator[Verdict]:
-        """Yield the verdicts that `find` would return, one at a time, in the order of `keys`.
-
-        `keys` are pairs of a student and the key of the submission. Raises `JournalFault` when it
-        cannot be read.
-        """
-        with self.reading() as find:
-            for student, key in keys:
-                if verdict := find(key, student, exercise):
-                    yield verdict
 
     def keep(self, key: str, verdict: Verdict) -> None:
         """Keep `verdict` for good; raise `JournalFault` when that fails three times."""
@@ -380,6 +361,20 @@ class GradingRun:
         alone = [] if self.layer_earns_steps else ["steps alone"]
         rest = hash_of([submission.remarks, demand, *alone])
         return f"{_judged(submission.exercise, submission.code_hash, exercise_hash)}{rest}"
+
+    def found(
+        self, submissions: Iterable[Submission], exercise_hash: str, exercise: Exercise
+    ) -> Iterator[tuple[int, Verdict]]:
+        """Give the verdicts that the journal holds on `submissions`, each with its place.
+
+        Raises `JournalFault` when it cannot be read.
+        """
+        if self.journal is None:
+            return
+        with Journal(self.journal).reading() as find:
+            for place, each in enumerate(submissions):
+                if verdict := find(self.key(each, exercise_hash), each.student, exercise):
+                    yield place, verdict
 
     def kept(self, verdict: Verdict, exercise: Exercise, submission: Submission) -> Verdict:
         """Keep the `verdict` on `submission` in the journal; return the one that counts.

@@ -24,6 +24,7 @@ from autograder.values.exercise import Exercise, read_exercise
 from autograder.values.verdict import Outcome, StepVerdict, Verdict
 from demo.sample_class import SampleStudent, hand_in, read_sample_class
 from support.copied_exercise import copy_exercise
+from support.verdicts import found_in
 from support.written_exercise import changed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -332,7 +333,7 @@ def test_every_verdict_that_the_kit_gives_is_kept_and_used_again(
     for name, verdict in verdicts.items():
         key = f"{NAME}:{verdict.code_hash}:{verdict.exercise_hash}:{name}"
         journal.keep(key, verdict)
-        kept = journal.find(key, name, exercise)
+        kept = found_in(journal, key, name, exercise)
         assert kept == (None if name == "rejected" else verdict), name
 
 

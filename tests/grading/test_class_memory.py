@@ -29,6 +29,7 @@ from autograder.submission.reading import Submission
 from autograder.values.exercise import read_exercise
 from support.mixed_class import mixed_class
 from support.simulated_judges import SimulatedJudges
+from support.verdicts import found_in
 
 SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
 EXERCISE = read_exercise(SOLUTIONS / "numpy_single_head")
@@ -167,6 +168,6 @@ def test_what_was_judged_stands_until_it_is_judged_again(
         keys = [key for (key,) in database.execute("select key from verdicts")]
     killed = journal.judged_anew(keys)
     killed.__enter__()
-    assert journal.find(keys[0], first[0].student, EXERCISE) is None
+    assert found_in(journal, keys[0], first[0].student, EXERCISE) is None
     with kept_task(found.task, pool, options, console) as class_:
         assert list(class_.verdicts) == first

@@ -22,7 +22,7 @@ from autograder.grading.watched_process import Bounds
 from autograder.submission.reading import Submission
 from autograder.values.symbols import why_not_graded
 from autograder.values.verdict import Outcome, Verdict
-from support.verdicts import EXERCISE, verdict
+from support.verdicts import EXERCISE, found_in, verdict
 
 ADA = Submission("ada", EXERCISE.name, ("x = 1",), Path("ada.py"))
 BEN = Submission("ben", EXERCISE.name, ADA.cells, Path("ben.py"))
@@ -60,7 +60,9 @@ def run(tmp_path: Path) -> GradingRun:
 
 def kept(run: GradingRun, found: Verdict) -> Verdict | None:
     assert run.journal is not None
-    return Journal(run.journal).find(run.key(ADA, found.exercise_hash), found.student, EXERCISE)
+    return found_in(
+        Journal(run.journal), run.key(ADA, found.exercise_hash), found.student, EXERCISE
+    )
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,7 @@ from autograder.submission.reading import (
 from autograder.values.exercise import Exercise, read_exercise
 from autograder.values.sanitize import terminal_line
 from autograder.values.verdict import Outcome, Verdict
+from support.verdicts import found_in
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "numpy_single_head"
@@ -311,7 +312,7 @@ def kept(ada: tuple[Submission, Verdict], tmp_path: Path) -> tuple[Journal, str,
     assert journal.prepare() is None
     key = DEFAULT_RUN.key(submission, verdict.exercise_hash)
     journal.keep(key, verdict)
-    assert journal.find(key, "ada", EXERCISE) == verdict
+    assert found_in(journal, key, "ada", EXERCISE) == verdict
     return journal, key, verdict
 
 
@@ -330,7 +331,7 @@ def test_a_row_that_is_not_about_the_same_code_is_not_used(
 ) -> None:
     journal, key, verdict = kept
     journal.keep(key, change(verdict))
-    assert journal.find(key, "ada", EXERCISE) is None
+    assert found_in(journal, key, "ada", EXERCISE) is None
 
 
 @pytest.mark.parametrize(
@@ -353,7 +354,7 @@ def test_a_row_that_is_no_verdict_is_not_used(
     with sqlite3.connect(journal.path) as connection:
         connection.execute("update verdicts set verdict = ?", (text,))
     connection.close()
-    assert journal.find(key, "ada", EXERCISE) is None
+    assert found_in(journal, key, "ada", EXERCISE) is None
 
 
 @pytest.mark.parametrize(
@@ -373,9 +374,9 @@ def test_a_journal_that_holds_more_than_verdicts_is_set_aside(
     connection.executescript(sql)
     connection.close()
     assert "was moved to journal.sqlite.broken-1" in str(journal.prepare())
-    assert journal.find(key, "ada", EXERCISE) is None
+    assert found_in(journal, key, "ada", EXERCISE) is None
     journal.keep(key, verdict)
-    assert journal.find(key, "ada", EXERCISE) == verdict
+    assert found_in(journal, key, "ada", EXERCISE) == verdict
 
 
 @pytest.mark.parametrize("kind", ["link", "dangling link", "pipe"])
