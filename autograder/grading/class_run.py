@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import product
-from types import TracebackType
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
@@ -34,35 +33,23 @@ from autograder.values.verdict import Verdict
 _FULL, _PART, _NONE, _FAULT = "all right", "in part", "nothing right", "not graded"
 
 
-class ClassProgress:
+class ClassProgress(Progress):
     """A bar over the hand-ins of one exercise, of which `kept` are known. A context manager."""
 
     def __init__(
         self, console: Console, exercise: str, total: int, kept: Iterable[Verdict]
     ) -> None:
+        super().__init__(*_COLUMNS, console=console, expand=True)
         self._results = Counter(map(_result, kept))
-        self._bar = Progress(*_COLUMNS, console=console, expand=True)
         done = self._results.total()
-        self._task = self._bar.add_task(
+        self._grading = self.add_task(
             exercise, total=total, completed=done, before=done, results=self._words
         )
-
-    def __enter__(self) -> ClassProgress:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._bar.stop()
 
     def add(self, verdict: Verdict) -> None:
         """Count one more verdict."""
         self._results[_result(verdict)] += 1
-        self._bar.update(self._task, advance=1, results=self._words)
+        self.update(self._grading, advance=1, results=self._words)
 
     @property
     def _words(self) -> str:

@@ -11,6 +11,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any, cast
 
 from autograder.grading.class_task import HandIn
 from autograder.grading.digest import JudgedStep, infrastructure, input_seed, unfinished
@@ -32,7 +33,7 @@ HANDLING = Bounds(seconds=30.0, wall_seconds=120.0, megabytes=1024)
 
 
 def read_class(
-    pool: GraderPool,
+    pool: Pool,
     exercise: Exercise,
     hand_ins: Sequence[HandIn],
     *,
@@ -46,14 +47,12 @@ def read_class(
     With a `file`, what was read is kept there, and not in memory: what is judged later is what was
     read now, whatever becomes of the hand-in.
     """
-    in_memory: dict[int, Submission] = {}
-    stored = StoredSequence[Submission](file, len(hand_ins)) if file else None
-    read = in_memory if stored is None else stored
     work, size = partial(one_by_one, partial(_read, exercise)), len(hand_ins)
+    read: Any = StoredSequence[Submission](file, size) if file else [None] * size
     for place, found in pool.results(work, hand_ins, bounds, batch_size(size, pool.processes)):
         is_lost = isinstance(found, Loss)
         read[place] = _not_read(exercise, hand_ins[place], found) if is_lost else found
-    return tuple(in_memory[place] for place in range(size)) if stored is None else stored
+    return cast(Sequence[Submission], read)
 
 
 def _read(exercise: Exercise, hand_in: HandIn) -> Submission:

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
 
 import pytest
 
 from autograder.grading.class_task import HandIn
 from autograder.grading.classroom import ClassJudging, grade_class, read_class
 from autograder.grading.digest import JudgedStep
-from autograder.grading.grader_pool import Cause, GraderPool, Loss, PlacedResult
+from autograder.grading.grader_pool import Cause, Loss, PlacedResult
 from autograder.grading.journal import JOURNAL, GradingRun, Journal
 from autograder.grading.watched_process import Bounds
 from autograder.submission.reading import Submission
@@ -116,7 +115,7 @@ def test_a_grader_that_was_ended_from_outside_or_kept_waiting_is_no_verdict_on_a
 @pytest.mark.parametrize("cause", Cause)
 def test_only_what_a_hand_in_does_to_its_reading_rejects_it(run: GradingRun, cause: Cause) -> None:
     pool = LosingPool((loss(cause),))
-    (ada,) = read_class(cast(GraderPool, pool), EXERCISE, [HandIn("ada", (ADA.path,))])
+    (ada,) = read_class(pool, EXERCISE, [HandIn("ada", (ADA.path,))])
     assert ada.rejected and ada.cells == ()
     ours = ada.rejected.outcome is Outcome.INFRASTRUCTURE
     assert ours == cause.ours and ours == ("hand it in again" not in ada.rejected.fact)
