@@ -240,7 +240,8 @@ class ClusterRun:
             for address in set(self._workers) - there:
                 self._part_with(self._workers.pop(address))
             for address in there - set(self._workers) - set(self._refused):
-                self._welcome(address)
+                self._workers[address] = DaskWorker(self._client, address)
+                self._send_exercise(self._workers[address])
             while self._found:
                 yield self._found.popleft()
             if not self._waiting and not any(each.places for each in self._workers.values()):
@@ -270,12 +271,8 @@ class ClusterRun:
     def _exercise(self) -> Exercise:
         return read_exercise(self._work.folder)
 
-    def _welcome(self, address: str) -> None:
-        """Send a new worker the exercise; it is given hand-ins when it can judge them."""
-        worker = self._workers[address] = DaskWorker(self._client, address)
-        self._send_exercise(worker)
-
     def _send_exercise(self, worker: DaskWorker) -> None:
+        """Send a worker the exercise; it is given hand-ins when it can judge them."""
         sent, worker.ready = self._parcel, False
         self._sent_to.add(worker.address)
         facts = (sent.name, sent.archive, sent.exercise_hash, sent.versions)

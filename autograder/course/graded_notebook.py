@@ -178,15 +178,13 @@ def _graded(
             unknown = blank or (without_mark and not is_solution(cell))
             scores[facts["grade_id"]] = None if unknown else determine_grade(cell)[0]
         if is_solution(cell):
-            released = skeleton.unanswered.get(facts["grade_id"])
-            # A checksum takes as long as all else here, and says the same.
-            untouched = is_untouched(cell) if released is None else cell.source == released
-            comments[facts["grade_id"]] = NO_RESPONSE if untouched and not blank else None
+            untouched = is_untouched(cell) and not blank
+            comments[facts["grade_id"]] = NO_RESPONSE if untouched else None
             if facts["grade_id"] in unseen:
                 comments[facts["grade_id"]] = NOT_THERE
     target = course.autograded(exercise.name, judged.submission.student)
     try:
-        write_submission(filled, judged.submission, folder, skeleton.prose)
+        write_submission(filled, judged.submission, folder)
         # Where it will be moved to. Who has no notebook there yet has no grade for nbgrader.
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
