@@ -29,11 +29,13 @@ from autograder.authoring.build import Examples
 from autograder.course.adjusted_exercise import remove_others
 from autograder.course.adjustment import (
     LARGEST_FILE,
+    MADE,
     PendingUpdate,
     configuration_copy,
     digest,
     read_configuration,
     read_notebook,
+    read_own_configuration,
     write_down,
 )
 from autograder.course.creation import (
@@ -455,7 +457,14 @@ def plan_update(
     updates = (*there, *(new_exercise(course, assignments, name, examples) for name in new))
     names = (*course.exercises, *new)
     made = read_configuration(course.directory)
-    text = _configuration(course)
+    text = read_own_configuration(course.directory)
+    if text is None and not course.adopted:
+        raise KitError(
+            f"the course has no {CONFIG}",
+            place=str(course.directory),
+            cure=f"put that file back; {MADE / CONFIG} there is as the kit has written it",
+        )
+    text = text or ""
     if course.adopted:  # without these lines, nbgrader itself would run what students wrote
         lines = ("the kit's lines are missing",) if BESIDE not in text else ()
         configuration = MergedConfiguration(text + BESIDE_OTHERS if lines else text, lines, ())
@@ -468,13 +477,6 @@ def plan_update(
     if new:
         facts = with_exercises(facts, names, place)
     return CourseUpdate(course, updates, configuration, states, facts, made is not None)
-
-
-def _configuration(course: Course) -> str:
-    path = course.directory / CONFIG
-    if course.adopted and not path.exists():
-        return ""
-    return read_small(path, LARGEST_FILE).decode("utf-8")  # nbgrader's own is 90 kB of comments
 
 
 def note_what_the_kit_wrote(update: CourseUpdate) -> None:
