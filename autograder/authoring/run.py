@@ -251,7 +251,10 @@ def in_processes(parts: Sequence[Callable[[], Any]]) -> list[Any]:
     done: dict[int, Any] = {}
     with GraderPool(len(usable_cores())) as pool:
         work = partial(one_by_one, partial(_done_in, Path.cwd()))
-        pool.run(work, parts, _UNBOUNDED, result=done.__setitem__, lost=_lost)
+        for place, found in pool.results(work, parts, _UNBOUNDED):
+            if isinstance(found, Loss):
+                raise _lost(found)
+            done[place] = found
     return [done[place] for place in range(len(parts))]
 
 
@@ -260,8 +263,8 @@ def _done_in(folder: Path, part: Callable[[], Any]) -> Any:
     return part()
 
 
-def _lost(place: int, loss: Loss) -> None:
-    raise KitError(
+def _lost(loss: Loss) -> KitError:
+    return KitError(
         f"a process of the proof has ended before its work was done ({loss.detail})",
         place=sys.executable,
         cure="read the output above; if there is none, it was killed, perhaps for lack of memory: "

@@ -87,14 +87,14 @@ def _in_course(
 ) -> FoundClass:
     from autograder.course.course_task import course_task
 
-    found = course_task(path, exercise, solutions, output)
+    course, task = course_task(path, exercise, solutions, output)
 
     def opened() -> ClassRecords:
         from autograder.course.course_records import CourseRecords  # only a course has nbgrader
 
-        return CourseRecords.opened(found.course, found.task.exercise)
+        return CourseRecords.opened(course, task.exercise)
 
-    return FoundClass(found.task, opened)
+    return FoundClass(task, opened)
 
 
 class _NoRecords:

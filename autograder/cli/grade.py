@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from autograder.cli.class_results import GradedClass
-    from autograder.grading.classroom import JudgingPool
+    from autograder.grading.grader_pool import Pool
 _HIDDEN = "not graded, since the name begins with a dot: {names}. Rename it, then grade again."
 _NOTES = (
     "not graded, since a list or a note may have such a name: {names}. If a student handed it in, "
@@ -78,7 +78,7 @@ def grade_path(
 
 def _judges(
     options: GradingOptions, pool: GraderPool, say: Callable[[str, str], None]
-) -> AbstractContextManager[JudgingPool | None]:
+) -> AbstractContextManager[Pool | None]:
     """Return who judges in place of this machine's own processes, if anybody."""
     if options.cluster is None:
         return nullcontext()

@@ -6,14 +6,15 @@ from __future__ import annotations
 
 import ast
 import pickle
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 from autograder.authoring.regions import read_solution
 from autograder.authoring.stub import read_cells
 from autograder.errors import KitError
 from autograder.grading.classroom import HANDLING
-from autograder.grading.grader_pool import GraderPool
+from autograder.grading.grader_pool import GraderPool, Loss
 from autograder.grading.watched_process import one_by_one
 from autograder.reports.misunderstandings import Misunderstanding
 from autograder.reports.roll import NOTHING_SIMILAR, SimilarCode, SimilarPair
@@ -43,20 +44,21 @@ def code_examples(
 ) -> tuple[str, ...]:
     """Return for each of `found` the step as its example wrote it; "" where it cannot be shown."""
     places = {each.student: place for place, each in enumerate(submissions)}
-    texts = [""] * len(found)
 
     def job(number: int) -> tuple[str, Sequence[str]]:
         place = places.get(found[number].example)
         return found[number].step, () if place is None else submissions[place].cells
 
-    pool.run(
-        partial(one_by_one, _read),
-        LazySequence(len(found), job),
-        HANDLING,
-        result=texts.__setitem__,
-        lost=lambda place, loss: None,
-    )
-    return tuple(texts)
+    texts = _results(pool, _read, LazySequence(len(found), job))
+    return tuple(texts.get(place, "") for place in range(len(found)))
+
+
+def _results(
+    pool: GraderPool, function: Callable[[Any], Any], items: Sequence[Any], batch: int = 1
+) -> dict[int, Any]:
+    """Return what `function` makes of each item, by its place; nothing of one that is lost."""
+    found = pool.results(partial(one_by_one, function), items, HANDLING, batch)
+    return {place: each for place, each in found if not isinstance(each, Loss)}
 
 
 def without_names(cells: Sequence[str], name: str) -> str:
@@ -119,16 +121,9 @@ def find_similar_code(
     if len(compared) > MOST_HAND_INS:
         return SimilarCode(left_out=len(submissions))
     steps = frozenset(step.name for step in exercise.steps)
-    prints = [b""] * len(compared)
-    pool.run(
-        partial(one_by_one, partial(_packed, steps=steps)),
-        LazySequence(len(compared), lambda place: compared[place].cells),
-        HANDLING,
-        result=prints.__setitem__,
-        lost=lambda place, loss: None,
-        batch=_BATCH,
-    )
-    read = [place for place, each in enumerate(prints) if each]
+    cells = LazySequence(len(compared), lambda place: compared[place].cells)
+    prints = _results(pool, partial(_packed, steps=steps), cells, _BATCH)
+    read = sorted(prints)
     found = _compare(pool, [prints[place] for place in read], given_fingerprints(exercise, steps))
     if found is None:
         return SimilarCode(left_out=len(submissions))
@@ -171,15 +166,7 @@ def _compare(
     pool: GraderPool, prints: Sequence[bytes], given: frozenset[int]
 ) -> tuple[Resemblance, ...] | None:
     """Return the pairs; None if comparing takes more than it may."""
-    found: list[tuple[Resemblance, ...]] = []
-    pool.run(
-        partial(one_by_one, partial(_resemblances, given=given)),
-        [prints],
-        HANDLING,
-        result=lambda place, pairs: found.append(pairs),
-        lost=lambda place, loss: None,
-    )
-    return found[0] if found else None
+    return _results(pool, partial(_resemblances, given=given), [prints]).get(0)
 
 
 def _with_examples(
@@ -194,13 +181,9 @@ def _with_examples(
         for step in [step for step in each.steps if step][:_STEPS_SHOWN]
     ]
     examples: list[list[tuple[str, str, str]]] = [[] for _ in pairs]
-
-    def keep(job: int, texts: tuple[str, str]) -> None:
+    for job, texts in _results(pool, _examples, jobs).items():
         place, step, _ = jobs[job]
         examples[place].append((step, *texts))
-
-    work = partial(one_by_one, _examples)
-    pool.run(work, jobs, HANDLING, result=keep, lost=lambda place, loss: None)
     return tuple(
         SimilarPair((first.student, second.student), each.steps, each.part, tuple(examples[place]))
         for place, ((first, second), each) in enumerate(zip(pairs, found, strict=True))

@@ -122,26 +122,17 @@ def write_student_files(
             folders[number],
         )
 
-    def written(number: int, is_delivered: bool) -> None:
-        if is_delivered:
-            delivered.add(students[number])
-
-    def lost(number: int, loss: Loss) -> None:
-        if _MADE in loss.parts:
-            return  # it has been lost on its way
-        why = f"the page could not be made ({loss.detail})."
-        cure = "Write the results again with `attn report`."
-        problems[number] = FollowUp("no_page", (students[number],), why, cure)
-
     _put_in_order(output, students, folders)
-    pool.run(
-        _Writing(output, exercise, paragraphs, deliver),
-        LazySequence(len(students), job),
-        HANDLING,
-        result=written,
-        lost=lost,
-        batch=_BATCH,
-    )
+    work = _Writing(output, exercise, paragraphs, deliver)
+    jobs = LazySequence(len(students), job)
+    for number, found in pool.results(work, jobs, HANDLING, _BATCH):
+        if isinstance(found, Loss):
+            if _MADE not in found.parts:  # else it has been lost on its way
+                why = f"the page could not be made ({found.detail})."
+                cure = "Write the results again with `attn report`."
+                problems[number] = FollowUp("no_page", (students[number],), why, cure)
+        elif found:
+            delivered.add(students[number])
     return StudentFiles(tuple(problems[n] for n in sorted(problems)), frozenset(delivered))
 
 

@@ -15,6 +15,7 @@ import threading
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,10 @@ from typing import Any
 from distributed import get_worker
 
 from autograder.errors import KitError
-from autograder.grading.classroom import ClassJudging, GradingRun
+from autograder.grading.classroom import ClassJudging
 from autograder.grading.digest import engine_versions, exercise_hash
 from autograder.grading.grader_pool import GraderPool, Loss
+from autograder.grading.journal import GradingRun
 from autograder.grading.sandbox_start import SandboxStart
 from autograder.grading.watched_process import Bounds
 from autograder.submission.reading import Submission
@@ -103,87 +105,11 @@ def _told(name: str, versions: dict[str, str]) -> str:
 _BEFORE_CHILDREN_ARE_AWAITED = 10  # of multiprocessing, at the end of a process
 
 
-class RemoteGrader:
-    """The grader process of this Dask worker, and the exercises that it has received, by run.
-
-    One batch is judged at a time, also when Dask would run more.
-    """
-
-    def __init__(self) -> None:
-        self._one_at_a_time = threading.Lock()
-        self._pool: GraderPool | None = None
-        self._folders: dict[str, Path] = {}
-        Finalize(None, self._end, exitpriority=_BEFORE_CHILDREN_ARE_AWAITED)
-
-    def receive(
-        self,
-        run: str,
-        name: str,
-        archive: bytes,
-        digest: str,
-        versions: dict[str, str],
-        allow_process: bool,
-    ) -> None:
-        """Take in the exercise of a run, and measure the sandbox that it will be judged in."""
-        with self._one_at_a_time:
-            self._forget(run)
-            folder = Path(tempfile.mkdtemp(prefix="exercise-", dir=_scratch()))
-            try:
-                exercise = unpack(name, archive, digest, versions, folder)
-                self._work(SandboxStart(exercise, allow_process), [None], Bounds(0.0, 0.0))
-            except BaseException:
-                shutil.rmtree(folder, ignore_errors=True)
-                raise
-            self._folders[run] = exercise
-
-    def judge(
-        self, run: str, rules: GradingRun, bounds: Bounds, submissions: Sequence[Submission]
-    ) -> tuple[Verdict | Loss, ...] | None:
-        """Return what came of each submission; None when the exercise was not received here."""
-        with self._one_at_a_time:
-            folder = self._folders.get(run)
-            if folder is None:
-                return None
-            found = self._work(ClassJudging(folder, rules), submissions, bounds)
-            return tuple(found[place] for place in range(len(submissions)))
-
-    def forget(self, run: str) -> None:
-        """Remove the exercise of a run, and end the grader process, which has it in memory."""
-        with self._one_at_a_time:
-            self._forget(run)
-            self._close()
-
-    def _work(self, work: Any, items: Sequence[Any], bounds: Bounds) -> dict[int, Any]:
-        found: dict[int, Any] = {}
-        self._pool = self._pool or GraderPool(1)
-        try:
-            self._pool.run(
-                work,
-                items,
-                bounds,
-                result=found.__setitem__,
-                lost=found.__setitem__,
-                batch=len(items),
-            )
-        except BaseException:
-            self._close()
-            raise
-        return found
-
-    def _forget(self, run: str) -> None:
-        if folder := self._folders.pop(run, None):
-            shutil.rmtree(folder.parent, ignore_errors=True)
-
-    def _close(self) -> None:
-        if self._pool:
-            self._pool.close()
-            self._pool = None
-
-    def _end(self) -> None:
-        """End with the Dask worker; it would wait for the grader process forever."""
-        self._close()
-        for run in list(self._folders):
-            self._forget(run)
+# The grader process of this Dask worker, at most one, and the exercises that it has received, by
+# run. One batch is judged at a time, also when Dask would run more.
+_pools: list[GraderPool] = []
+_folders: dict[str, Path] = {}
+_one_at_a_time = threading.Lock()
 
 
 def receive(
@@ -194,26 +120,47 @@ def receive(
     versions: dict[str, str],
     allow_process: bool,
 ) -> None:
-    """See `RemoteGrader.receive`. Raises `KitError` where this Dask worker cannot judge."""
+    """Take in the exercise of a run, and measure the sandbox that it will be judged in.
+
+    Raises `KitError` where this Dask worker cannot judge.
+    """
     if multiprocessing.current_process().daemon:
         raise KitError(
             "this Dask worker is a daemon process, so it may not start a grader process",
             place=socket.gethostname(),
             cure="start it with DASK_DISTRIBUTED__WORKER__DAEMON=False in its environment",
         )
-    _grader().receive(run, name, archive, digest, versions, allow_process)
+    with _one_at_a_time:
+        _end_with_the_worker()
+        _remove(run)
+        # In Dask's folder for this worker: what a killed one leaves, the next removes.
+        folder = Path(tempfile.mkdtemp(prefix="exercise-", dir=get_worker().local_directory))
+        try:
+            exercise = unpack(name, archive, digest, versions, folder)
+            _results(SandboxStart(exercise, allow_process), [None], Bounds(0.0, 0.0))
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        _folders[run] = exercise
 
 
 def judge(
     run: str, rules: GradingRun, bounds: Bounds, submissions: Sequence[Submission]
 ) -> tuple[Verdict | Loss, ...] | None:
-    """See `RemoteGrader.judge`."""
-    return _grader().judge(run, rules, bounds, submissions)
+    """Return what came of each submission; None when the exercise was not received here."""
+    with _one_at_a_time:
+        folder = _folders.get(run)
+        if folder is None:
+            return None
+        found = _results(ClassJudging(folder, rules), submissions, bounds)
+        return tuple(found[place] for place in range(len(submissions)))
 
 
 def forget(run: str) -> None:
-    """See `RemoteGrader.forget`."""
-    _grader().forget(run)
+    """Remove the exercise of a run, and end the grader process, which has it in memory."""
+    with _one_at_a_time:
+        _remove(run)
+        _close()
 
 
 def on_another_machine(rules: GradingRun) -> GradingRun:
@@ -221,18 +168,33 @@ def on_another_machine(rules: GradingRun) -> GradingRun:
     return replace(rules, journal=None, graded=None)
 
 
-_MAKING = threading.Lock()
-_graders: list[RemoteGrader] = []
+def _results(work: Any, items: Sequence[Any], bounds: Bounds) -> dict[int, Any]:
+    if not _pools:
+        _pools.append(GraderPool(1))
+    try:
+        return dict(_pools[0].results(work, items, bounds, len(items)))
+    except BaseException:
+        _close()
+        raise
 
 
-def _grader() -> RemoteGrader:
-    """Return the one of this process, made at its first use."""
-    with _MAKING:
-        if not _graders:
-            _graders.append(RemoteGrader())
-        return _graders[0]
+def _remove(run: str) -> None:
+    if folder := _folders.pop(run, None):
+        shutil.rmtree(folder.parent, ignore_errors=True)
 
 
-def _scratch() -> str:
-    """Return Dask's folder for this worker; what a killed one leaves, the next removes."""
-    return str(get_worker().local_directory)
+def _close() -> None:
+    while _pools:
+        _pools.pop().close()
+
+
+@cache
+def _end_with_the_worker() -> None:
+    """Have the grader process end with the Dask worker, which would wait for it forever."""
+
+    def end() -> None:
+        _close()
+        for run in list(_folders):
+            _remove(run)
+
+    Finalize(None, end, exitpriority=_BEFORE_CHILDREN_ARE_AWAITED)

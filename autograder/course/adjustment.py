@@ -158,6 +158,19 @@ def read_configuration(course: Path) -> str | None:
         return None
 
 
+def read_own_configuration(course: Path) -> str | None:
+    """Return the `nbgrader_config.py` that is there, None without one; raise `KitError`."""
+    path = course / CONFIG
+    try:
+        return read_small(path, LARGEST_FILE).decode("utf-8")  # nbgrader's own is 90 kB of comments
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError as error:
+        raise KitError(
+            f"{CONFIG} is not UTF-8: {error.reason}", place=str(path), cure="save it as UTF-8"
+        ) from None
+
+
 def copy_files(exercise: str, made: dict[str, bytes], solution: Path) -> dict[Path, bytes]:
     """Return the files, relative to the course, that note what the kit writes of an exercise.
 

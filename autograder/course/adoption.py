@@ -22,6 +22,7 @@ from autograder.course.adjustment import (
     configuration_copy,
     digest,
     read_copy,
+    read_own_configuration,
     write_down,
 )
 from autograder.course.beside import kit_settings
@@ -113,8 +114,8 @@ def plan_adoption(
         files |= added.files
         notes |= added.notes
         changes.append(f"source/{name}: {count(len(added.files), 'new file')}")
-    there = _configuration(course)
-    files[Path(CONFIG)] = BESIDE.encode() if there is None else there + BESIDE_OTHERS.encode()
+    there = read_own_configuration(course.directory)
+    files[Path(CONFIG)] = (BESIDE if there is None else there + BESIDE_OTHERS).encode()
     lines = f"{BESIDE.count(chr(10))} lines"
     changes.append(f"{CONFIG}: {lines} at its end" if there is not None else f"{CONFIG}: new")
     changes.append(f"{FACTS} and {STATE}/: new, what the kit has to know")
@@ -189,20 +190,6 @@ def _refuse_other_layout(course: Course, settings: Config) -> None:
         )
 
 
-def _configuration(course: Course) -> bytes | None:
-    path = course.directory / CONFIG
-    try:
-        content = read_small(path, LARGEST_FILE)
-        content.decode("utf-8")
-    except FileNotFoundError:
-        return None
-    except UnicodeDecodeError as error:
-        raise KitError(
-            f"{CONFIG} is not UTF-8: {error.reason}", place=str(path), cure="save it as UTF-8"
-        ) from None
-    return content
-
-
 def _stays(course: Course, assigned: dict[str, int], students: int) -> Iterator[str]:
     source = course.directory / "source"
     folders = [path.name for path in source.iterdir() if path.is_dir()] if source.is_dir() else []
@@ -235,7 +222,7 @@ class TakingBack:
 
     course: Course
     removed: tuple[Path, ...]
-    configuration: bytes | None
+    configuration: str | None
     released: tuple[str, ...]
     settings: Config
     stays: tuple[str, ...]
@@ -289,7 +276,7 @@ def take_back(plan: TakingBack) -> None:
     if plan.configuration is None:
         config.unlink(missing_ok=True)
     else:
-        replace_file(config, plan.configuration, config.stat().st_mode & 0o777)
+        replace_file(config, plan.configuration.encode(), config.stat().st_mode & 0o777)
     *folders, facts, state = plan.removed
     for folder in (*folders, state):
         if folder.exists():
@@ -336,14 +323,14 @@ def _own_work(course: Course, exercise: str) -> Iterator[str]:
             yield f"source/{exercise}/{name}"
 
 
-def _without_kit(course: Course) -> bytes | None:
+def _without_kit(course: Course) -> str | None:
     """Return the configuration without the kit's lines; None for a file that had nothing else."""
-    text = _configuration(course)
-    if text is None or text == BESIDE.encode():
+    text = read_own_configuration(course.directory)
+    if text is None or text == BESIDE:
         return None
-    if text.count(BESIDE_OTHERS.encode()) == 1:
-        return text.replace(BESIDE_OTHERS.encode(), b"")
-    if b"autograder.course.autograde" not in text:
+    if text.count(BESIDE_OTHERS) == 1:
+        return text.replace(BESIDE_OTHERS, "")
+    if "autograder.course.autograde" not in text:
         return text  # they have been taken out by hand
     raise KitError(
         f"the kit's lines in {CONFIG} have been changed",

@@ -12,9 +12,7 @@ import atexit
 import glob
 import logging
 import os
-import shutil
 import sys
-import tempfile
 import traceback
 from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
@@ -30,14 +28,13 @@ import nbgrader.apps.autogradeapp
 import nbgrader.apps.generateassignmentapp
 import nbgrader.apps.generatefeedbackapp
 import nbgrader.preprocessors
-from nbformat import NotebookNode
 from nbgrader.converters import Autograde, BaseConverter, GenerateFeedback, NbGraderException
 from nbgrader.utils import rmtree
 from traitlets import Bool
 
 from autograder.course.beside import CourseExporter, CourseRelease, adopted_course, left_to_nbgrader
 from autograder.course.course_records import add_missing_files, deliver_pages
-from autograder.course.creation import Course, notebook_name, read_course
+from autograder.course.creation import Course, notebook_name, read_course, temporary_folder
 from autograder.course.gradebook_entries import read_gradebook
 from autograder.course.intake import lay_out, nothing_of, release_notebook, write_submission
 from autograder.course.late_penalty import AttemptLatePenalties
@@ -48,9 +45,9 @@ from autograder.course.students import CourseHandIns, Decisions
 from autograder.course.verdict_cells import check_cells, finished, shows
 from autograder.errors import KitError
 from autograder.grading.class_task import FACTS, course_roster
-from autograder.grading.classroom import HANDLING, GradingRun, grade_class, read_class
+from autograder.grading.classroom import HANDLING, grade_class, read_class
 from autograder.grading.grader_pool import GraderPool, Loss
-from autograder.grading.journal import JOURNAL, Journal
+from autograder.grading.journal import JOURNAL, GradingRun, Journal
 from autograder.grading.output_folder import WAITS, class_lock, ended_by_signals, input_secret
 from autograder.grading.watched_process import WorkProgress
 from autograder.reports.feedback import page_name, write_page
@@ -60,7 +57,7 @@ from autograder.reports.misunderstandings import read_paragraphs
 from autograder.reports.roll import NO_RECORD
 from autograder.submission.reading import read_submission
 from autograder.values.exercise import Exercise
-from autograder.values.files import follow, following, found_in, share
+from autograder.values.files import follow, following, found_in
 from autograder.values.sanitize import ORDERS, clean, terminal_line
 from autograder.values.verdict import Verdict
 
@@ -359,43 +356,16 @@ def _laid_out(course: Course, matched: list[tuple[str, str]]) -> Iterator[str]:
     They are read in a grader process. If reading one takes too long, the released notebook is
     laid out instead, and the verdict says why.
     """
-    with _folder_for_a_while(course) as directory:
+    with temporary_folder(course, PREFIX, "the submissions cannot be laid out") as directory:
         for exercise in sorted({exercise for exercise, _ in matched}):
             release = release_notebook(course, exercise)
             students = [name for listed, name in matched if listed == exercise]
             targets = [directory / student / exercise for student in students]
-            grader().run(
-                partial(_lay_out_batch, course, exercise),
-                list(zip(students, targets)),
-                HANDLING,
-                result=lambda place, result: None,
-                lost=partial(_lay_out_release, release, exercise, targets),
-                batch=len(students),
-            )
+            work, jobs = partial(_lay_out_batch, course, exercise), list(zip(students, targets))
+            for place, found in grader().results(work, jobs, HANDLING, len(students)):
+                if isinstance(found, Loss):
+                    write_submission(release, nothing_of("", exercise), targets[place])
         yield directory.name
-
-
-@contextmanager
-def _folder_for_a_while(course: Course) -> Iterator[Path]:
-    try:
-        for left_by_a_killed_run in course.directory.glob(f"{PREFIX}*"):
-            shutil.rmtree(left_by_a_killed_run)
-        folder = tempfile.TemporaryDirectory(prefix=PREFIX, dir=course.directory)
-        share(Path(folder.name))
-    except OSError as error:
-        raise KitError(
-            f"the submissions cannot be laid out: {error.strerror}",
-            place=error.filename or str(course.directory),
-            cure="free disk space, or get permission to write there; then run the command again",
-        ) from error
-    with folder as name:
-        yield Path(name)
-
-
-def _lay_out_release(
-    release: NotebookNode, exercise: str, targets: list[Path], place: int, loss: Loss
-) -> None:
-    write_submission(release, nothing_of("", exercise), targets[place])
 
 
 def _lay_out_batch(

@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from html import escape
 from io import StringIO
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import tomli_w
+from markupsafe import Markup, escape
 
 from autograder import __version__
 from autograder.course.adjustment import LARGEST_FILE, MADE, OWN, STATE
@@ -31,7 +31,7 @@ from autograder.course.intake import SECRET
 from autograder.course.settings import gradebook_address, read_settings, whole_gradebook, within
 from autograder.errors import KitError
 from autograder.grading.class_task import CONFIG, FACTS
-from autograder.reports.feedback import page_name
+from autograder.reports.feedback import environment, page_name
 from autograder.reports.gradebook_entry import HELD
 from autograder.reports.grades_csv import LONGEST_REASON, cell
 from autograder.reports.roll import StudentRecord, called, shown_names
@@ -174,18 +174,6 @@ _POLICY = (
     '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src '
     "'unsafe-inline'; img-src data:; font-src data:; base-uri 'none'; form-action 'none'\">"
 )
-_HEAD = f"""<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8">{_POLICY}
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<style>
-body {{ font: 1rem/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 70rem; padding: 1rem; }}
-table {{ border-collapse: collapse; }} .wide {{ overflow-x: auto; }}
-th, td {{ border-bottom: 1px solid #8886; padding: .3rem .6rem; text-align: left; }}
-td.n, th.n {{ text-align: right; white-space: nowrap; }}
-pre {{ background: #8881; padding: .6rem; white-space: pre-wrap; overflow-wrap: anywhere; }}
-</style>
-"""
 
 
 @dataclass(frozen=True)
@@ -359,26 +347,24 @@ class _Term:
         if not files:
             return ""
         target.mkdir(parents=True)
-        parts = []
+        shown: list[tuple[str, str, str]] = []
         for count, file in enumerate(files[:_MOST_FILES], start=1):
-            shown = clean_line(file.relative_to(folder).as_posix(), _LONGEST_NAME)
+            inside = _line(file.relative_to(folder).as_posix())
             content = self._content(file, self.course.hand_ins)
             if content is None:
-                parts.append(f"<h2>{escape(shown)}</h2><p>This file is not in the archive.</p>")
+                shown.append((inside, "", ""))
                 continue
             ending = file.suffix.lower() if file.suffix.lower() in _SHOWN else ".txt"
             kept = f"{count:03}-{file_stem(file.stem)}{ending}"
             (target / kept).write_bytes(content)
             text = "".join(_shown_text(content, ending)) if ending in _TEXTS else ""
-            parts.append(
-                f'<h2>{escape(shown)}</h2><p><a href="{quote(kept)}">The file</a></p>{text}'
-            )
+            shown.append((inside, quote(kept), Markup(text)))
         if len(files) > _MOST_FILES:
             self.left.append(f"{name}, {student}: files after the first {_MOST_FILES}")
-        title = f"{name}: {self.names[student]}"
-        page = _page(title, [f"<h1>{escape(title)}</h1>", *parts])
-        self._text(str((target / "index.html").relative_to(self.folder)), page)
-        return self._link(target / "index.html")
+        title, path = _line(f"{name}: {self.names[student]}"), target / "index.html"
+        page = environment().get_template("archived_work.html.j2").render(title=title, files=shown)
+        self._text(str(path.relative_to(self.folder)), page)
+        return self._link(path)
 
     def _content(self, file: Path, root: Path) -> bytes | None:
         with suppress(OSError), opened(file, root) as found:
@@ -414,50 +400,39 @@ class _Term:
                 yield name, student, mark
 
     def _index(self, pages: dict[str, dict[str, tuple[str, str]]]) -> str:
-        heads = "".join(f"<th class=n>{escape(_line(name))}</th>" for name in self.assignments)
-        rows = []
-        for student, shown in self.names.items():
-            found = (self._entry(name, student, pages[name]) for name in self.assignments)
-            rows.append(f"<tr><th>{escape(_line(shown))}</th>{''.join(found)}</tr>")
-        title = _line(self.course.directory.name)
-        links = [
-            f'<li>{escape(_line(name))}: <a href="{quote(file_stem(name))}/pages/index.html">the '
-            "class</a></li>"
-            for name in self.assignments
-            if (self.folder / file_stem(name) / "pages" / "index.html").is_file()
-        ]
-        today = f"{datetime.now(UTC):%Y-%m-%d}"
         more = [f"and {len(self.left) - _MOST_LEFT} more"] if len(self.left) > _MOST_LEFT else []
         self.left = [*self.left[:_MOST_LEFT], *more]
-        said = "".join(f"<li>{escape(_line(each))}</li>" for each in self.left)
-        return _page(
-            title,
-            [
-                f"<h1>{escape(title)}</h1>",
-                f"<p>Kept on {today} with attention-kit {__version__}. Points are those of the "
-                "gradebook, after what is off for being late; a star means that somebody still had "
-                'to give points. All numbers: <a href="marks.csv">marks.csv</a>, and for each '
-                'question <a href="cells.csv">cells.csv</a>. A page is as it was last made: where '
-                "it has other points, those here are newer.</p>",
-                f"<ul>{''.join(links)}</ul>" if links else "",
-                f"<div class=wide><table><thead><tr><th>student</th>{heads}</tr></thead><tbody>",
-                *rows,
-                "</tbody></table></div>",
-                f"<h2>Not in this archive</h2><ul>{said}</ul>" if said else "",
+        whole = {name: f"{file_stem(name)}/pages/index.html" for name in self.assignments}
+        facts = {
+            "title": _line(self.course.directory.name),
+            "today": f"{datetime.now(UTC):%Y-%m-%d}",
+            "version": __version__,
+            "assignments": list(map(_line, self.assignments)),
+            "classes": [
+                (_line(name), quote(page))
+                for name, page in whole.items()
+                if (self.folder / page).is_file()
             ],
-        )
+            "rows": [
+                (_line(shown), [self._entry(name, student, pages[name]) for name in pages])
+                for student, shown in self.names.items()
+            ],
+            "left": list(map(_line, self.left)),
+        }
+        return environment().get_template("archive.html.j2").render(facts)
 
-    def _entry(self, name: str, student: str, links: dict[str, tuple[str, str]]) -> str:
-        mark, (page, work) = self.marks.get(name, {}).get(student), links.get(student, ("", ""))
-        words = []
-        if mark:
-            star = "*" if mark.waiting else ""
-            nothing = mark.why.partition(":")[0].partition(";")[0] or "not graded"
-            points = "" if mark.points is None else f"{number(mark.points)}{star}"
-            words.append(f"{points} of {number(mark.most)}" if points else nothing)
-        words += [f'<a href="{page}">page</a>'] if page else []
-        words += [f'<a href="{work}">work</a>'] if work else []
-        return f"<td class=n>{', '.join(words)}</td>"
+    def _entry(
+        self, name: str, student: str, links: dict[str, tuple[str, str]]
+    ) -> tuple[str, list[tuple[str, str]]]:
+        """Return a mark in words, and the links to page and work, by what they are called."""
+        mark, found = self.marks.get(name, {}).get(student), links.get(student, ("", ""))
+        named = [(what, link) for what, link in zip(("page", "work"), found) if link]
+        if mark is None:
+            return "", named
+        if mark.points is None:
+            return mark.why.partition(":")[0].partition(";")[0] or "not graded", named
+        star = "*" if mark.waiting else ""
+        return f"{number(mark.points)}{star} of {number(mark.most)}", named
 
     def _link(self, path: Path) -> str:
         return quote(path.relative_to(self.folder).as_posix())
@@ -516,11 +491,6 @@ def _shown_text(content: bytes, ending: str) -> Iterator[str]:
             yield f"<pre>{escape(shown)}</pre>"
     if left < 0:
         yield "<p>The rest is in the file.</p>"
-
-
-def _page(title: str, parts: Iterable[str]) -> str:
-    body = "\n".join(part for part in parts if part)
-    return f"{_HEAD}<title>{escape(_line(title))}</title></head>\n<body>\n{body}\n</body></html>\n"
 
 
 def _line(text: str) -> str:

@@ -85,15 +85,10 @@ class PageDelivery:
 
     def of(self, student: str) -> bool:
         """Deliver the page that lies among the results; return whether there is one."""
-        if student in self.held:
-            self._take_back(student)
-            return True
         pages = self.course.graded(self.exercise) / "feedback"
-        page = _content(found_in(pages, page_name(student)), _MOST_PAGE_BYTES)
-        if page is None:
-            return False
-        self._put(student, page)
-        return True
+        held = student in self.held
+        page = b"" if held else _content(found_in(pages, page_name(student)), _MOST_PAGE_BYTES)
+        return page is not None and self(student, page)
 
     def released(self, student: str) -> tuple[Path, ...]:
         """Return the pages in the exchange that can be fetched with the last secrets."""
@@ -157,23 +152,6 @@ def deliver_pages(course: Course, exercise: str, students: Iterable[str]) -> tup
     Left out is whose page could not be made. Raises `KitError` when the folder cannot be written.
     """
     return tuple(filter(PageDelivery.into(course, exercise).of, students))
-
-
-def deliver_class(course: Course, exercise: str, students: Sequence[str], pool: GraderPool) -> None:
-    """Do what `deliver_pages` does in the processes of `pool`, and raise what it raises.
-
-    Also when a process ends before the page of a student is there.
-    """
-
-    def lost(place: int, loss: Loss) -> None:
-        raise KitError(
-            f"a page was not put where nbgrader looks for it ({loss.detail})",
-            place=str(course.feedback(exercise, students[place])),
-            cure="run the same command again",
-        )
-
-    work = partial(one_by_one, PageDelivery.into(course, exercise).of)
-    pool.run(work, students, HANDLING, result=lambda *_: None, lost=lost, batch=_BATCH)
 
 
 def add_missing_files(course: Course, exercise: str, student: str) -> None:
@@ -253,5 +231,15 @@ class CourseRecords:
         return PageDelivery.into(self.course, self.exercise.name)
 
     def deliver(self, students: Sequence[str], pool: GraderPool) -> None:
-        """Put there the pages of `students`, which lie among the results."""
-        deliver_class(self.course, self.exercise.name, students, pool)
+        """Put there the pages of `students`, which lie among the results.
+
+        Raises `KitError` as `deliver_pages`, and when a process ends before a page is there.
+        """
+        work = partial(one_by_one, self.delivery().of)
+        for place, found in pool.results(work, students, HANDLING, _BATCH):
+            if isinstance(found, Loss):
+                raise KitError(
+                    f"a page was not put where nbgrader looks for it ({found.detail})",
+                    place=str(self.course.feedback(self.exercise.name, students[place])),
+                    cure="run the same command again",
+                )

@@ -5,7 +5,6 @@ Imports little: the gradebook is opened when grader processes have started (`cou
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.course.creation import Course, read_course
@@ -14,18 +13,10 @@ from autograder.errors import KitError
 from autograder.grading.class_task import ClassTask
 
 
-@dataclass(frozen=True)
-class CourseTask:
-    """A course, and the part of it that is graded."""
-
-    course: Course
-    task: ClassTask
-
-
 def course_task(
     path: Path, exercise: str | None, solutions: Path | None, output: Path | None
-) -> CourseTask:
-    """Return what is to be graded in the course at `path`; raise `KitError` on bad input."""
+) -> tuple[Course, ClassTask]:
+    """Return the course at `path`, and what there is to grade; raise `KitError` on bad input."""
     course = read_course(path)
     if solutions and solutions.resolve() != course.solutions:
         raise KitError(
@@ -48,14 +39,8 @@ def course_task(
             cure=f"collect the submissions first: each goes into submitted/STUDENT/{facts.name}/",
         )
     target = output or course.graded(facts.name)
-    task = ClassTask(
-        facts,
-        found.every,
-        path,
-        target,
-        target.resolve() != course.graded(facts.name).resolve(),
-        course.secret_folder,
-        course.rules,
-        found.groups,
+    named = target.resolve() != course.graded(facts.name).resolve()
+    secret, rules = course.secret_folder, course.rules
+    return course, ClassTask(
+        facts, found.every, path, target, named, secret, rules, groups=found.groups
     )
-    return CourseTask(course, task)

@@ -9,7 +9,7 @@ import os
 import re
 import sqlite3
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
@@ -29,11 +29,13 @@ from autograder.authoring.build import Examples
 from autograder.course.adjusted_exercise import remove_others
 from autograder.course.adjustment import (
     LARGEST_FILE,
+    MADE,
     PendingUpdate,
     configuration_copy,
     digest,
     read_configuration,
     read_notebook,
+    read_own_configuration,
     write_down,
 )
 from autograder.course.creation import (
@@ -297,26 +299,29 @@ def handed_out(course: Course, settings: Config) -> Path | None:
 def _exchange(course: Course, exercise: str, fetched: Path, settings: Config) -> tuple[str, ...]:
     """Say how what students can fetch differs from `release/`, which nbgrader copies."""
     ignored = course_directory(course, settings).ignore
-    released, there = (
-        {
-            path.relative_to(folder).as_posix(): path
-            for path in sorted(folder.rglob("*"))
-            if path.is_file()
-            and not any(
-                fnmatch(part, each) for part in path.relative_to(folder).parts for each in ignored
-            )
-        }
-        for folder in (course.release(exercise), fetched)
-    )
-    return (
-        *(f"{name} is not in it" for name in released if name not in there),
-        *(f"{name} is no longer in the release" for name in there if name not in released),
-        *(
-            f"{name} is not the one in the release"
-            for name, path in released.items()
-            if name in there and _hash(path) != _hash(there[name])
-        ),
-    )
+
+    def is_copied(path: Path) -> bool:
+        return not any(fnmatch(part, each) for part in path.parts for each in ignored)
+
+    released, there = (_below(each, is_copied) for each in (course.release(exercise), fetched))
+    gone = (f"{name} is no longer in the release" for name in there if name not in released)
+    return (*_compared(released, there, "is not the one in the release"), *gone)
+
+
+def _below(folder: Path, is_meant: Callable[[Path], bool]) -> dict[str, Path]:
+    """Return the files in a folder that are meant, by their path in it."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    inside = {path.relative_to(folder): path for path in files}
+    return {name.as_posix(): path for name, path in inside.items() if is_meant(name)}
+
+
+def _compared(
+    wanted: Mapping[str, Path], there: Mapping[str, Path], differs: str
+) -> tuple[str, ...]:
+    """Say which of the files that are wanted are not there, and which are others."""
+    missing = (f"{name} is not in it" for name in wanted if name not in there)
+    both = ((name, path, there[name]) for name, path in wanted.items() if name in there)
+    return (*missing, *(f"{name} {differs}" for name, a, b in both if _hash(a) != _hash(b)))
 
 
 def _notebook(
@@ -356,26 +361,13 @@ def _cells(notebook: NotebookNode) -> list[tuple[object, ...]]:
 
 
 def _files(course: Course, exercise: str) -> tuple[str, ...]:
-    source, release = (
-        {
-            path.relative_to(folder).as_posix(): path
-            for path in sorted(folder.rglob("*"))
-            if path.is_file() and path.suffix not in (".ipynb", ".pyc") and _shown(path, folder)
-        }
-        for folder in (course.source(exercise), course.release(exercise))
-    )
-    words = [f"{name} is not in it" for name in source if name not in release]
-    words += [
-        f"{name} differs"
-        for name, path in source.items()
-        if name in release and _hash(path) != _hash(release[name])
-    ]
-    return tuple(words)
+    source, release = course.source(exercise), course.release(exercise)
+    return _compared(_below(source, _is_shown), _below(release, _is_shown), "differs")
 
 
-def _shown(path: Path, folder: Path) -> bool:
-    parts = path.relative_to(folder).parts
-    return not any(part.startswith(".") or part == "__pycache__" for part in parts)
+def _is_shown(path: Path) -> bool:
+    hidden = any(part.startswith(".") or part == "__pycache__" for part in path.parts)
+    return path.suffix not in (".ipynb", ".pyc") and not hidden
 
 
 def _hash(path: Path) -> str:
@@ -465,7 +457,14 @@ def plan_update(
     updates = (*there, *(new_exercise(course, assignments, name, examples) for name in new))
     names = (*course.exercises, *new)
     made = read_configuration(course.directory)
-    text = _configuration(course)
+    text = read_own_configuration(course.directory)
+    if text is None and not course.adopted:
+        raise KitError(
+            f"the course has no {CONFIG}",
+            place=str(course.directory),
+            cure=f"put that file back; {MADE / CONFIG} there is as the kit has written it",
+        )
+    text = text or ""
     if course.adopted:  # without these lines, nbgrader itself would run what students wrote
         lines = ("the kit's lines are missing",) if BESIDE not in text else ()
         configuration = MergedConfiguration(text + BESIDE_OTHERS if lines else text, lines, ())
@@ -478,13 +477,6 @@ def plan_update(
     if new:
         facts = with_exercises(facts, names, place)
     return CourseUpdate(course, updates, configuration, states, facts, made is not None)
-
-
-def _configuration(course: Course) -> str:
-    path = course.directory / CONFIG
-    if course.adopted and not path.exists():
-        return ""
-    return read_small(path, LARGEST_FILE).decode("utf-8")  # nbgrader's own is 90 kB of comments
 
 
 def note_what_the_kit_wrote(update: CourseUpdate) -> None:

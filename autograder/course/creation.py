@@ -12,8 +12,10 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from shlex import quote
@@ -182,6 +184,7 @@ FORMAT_VERSION = 1
 GRADEBOOK = "gradebook.db"
 HEAD = "# What grading this course relies on. Keep the solutions out of source/.\n"
 LARGEST_FACTS = 1 << 16  # bytes
+WRITABLE = "free disk space, or get permission to write there; then run the command again"
 NOT_COPIED = shutil.ignore_patterns("__pycache__", ".*", "*.pyc")
 
 
@@ -358,6 +361,28 @@ def adopt_it(directory: Path) -> str:
         if any(path.exists() for path in there)
         else ""
     )
+
+
+@contextmanager
+def temporary_folder(course: Course, prefix: str, what: str) -> Iterator[Path]:
+    """Make a folder in the course for a while; what killed runs have left is removed.
+
+    So files of it can be moved into place. Raise `KitError`, that `what` cannot be done, when it
+    cannot be made.
+    """
+    try:
+        for left_by_a_killed_run in course.directory.glob(f"{prefix}*"):
+            shutil.rmtree(left_by_a_killed_run)
+        folder = tempfile.TemporaryDirectory(prefix=prefix, dir=course.directory)
+        share(Path(folder.name))  # another instructor's run may have to remove it
+    except OSError as error:
+        raise KitError(
+            f"{what}: {error.strerror}",
+            place=error.filename or str(course.directory),
+            cure=WRITABLE,
+        ) from error
+    with folder as name:
+        yield Path(name)
 
 
 def _may_have_handed_in(folder: Path, exercise: str) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import re
 import tomllib
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -94,85 +93,67 @@ def kit_shaped(cells: Sequence[NotebookNode], now: Iterable[NotebookNode]) -> li
     return found
 
 
+_Key = Callable[[Sequence[NotebookNode], int], object]
+
+
 def places(made: Sequence[NotebookNode], course: Sequence[NotebookNode]) -> dict[int, int]:
     """Return where the cells that the kit made are in the course's notebook: number to number."""
-    found = _by_name(made, course)
-    _pair(made, course, found, _same_id)
-    _pair(made, course, found, text_of)
-    return found
+    return _paired(made, course, _name, _same_id, _text)
 
 
 def successors(made: Sequence[NotebookNode], now: Sequence[NotebookNode]) -> dict[int, int]:
     """Return which of the kit's cells of now replaces which of then: number to number."""
-    found = _by_name(made, now)
-    _pair(made, now, found, _fixed_id)
-    _pair(made, now, found, text_of)
-    then, today = _positions(made, found), _positions(now, found.values())
-    for number, position in then.items():
-        match = next((other for other, place in today.items() if place == position), None)
-        if match is not None:
-            found[number] = match
-            del today[match]
-    return found
+    return _paired(made, now, _name, _fixed_id, _text, _position)
 
 
-def _by_name(left: Sequence[NotebookNode], right: Sequence[NotebookNode]) -> dict[int, int]:
-    numbers = {grade_id(cell): number for number, cell in reversed(list(enumerate(right)))}
-    return {
-        number: numbers[grade_id(cell)]
-        for number, cell in enumerate(left)
-        if grade_id(cell) and grade_id(cell) in numbers
-    }
+def _paired(
+    left: Sequence[NotebookNode], right: Sequence[NotebookNode], *keys: _Key
+) -> dict[int, int]:
+    """Pair each cell of `left` with the first free one of `right` that has the same key.
 
-
-def _pair(
-    left: Sequence[NotebookNode],
-    right: Sequence[NotebookNode],
-    found: dict[int, int],
-    same: Callable[[NotebookNode], object],
-) -> None:
-    """Add to `found` each cell of `left` with the first free one of `right` that is the same."""
-    taken = set(found.values())
-    for number, cell in enumerate(left):
-        wanted = same(cell)
-        if number in found or grade_id(cell) or wanted is None:
-            continue
-        for other, candidate in enumerate(right):
-            if other not in taken and not grade_id(candidate) and same(candidate) == wanted:
-                found[number] = other
-                taken.add(other)
-                break
-
-
-def _same_id(cell: NotebookNode) -> object:
-    return (cell.cell_type, cell["id"]) if cell.get("id") else None
-
-
-def _fixed_id(cell: NotebookNode) -> object:
-    return cell["id"] if cell.get("id") in _FIXED else None
-
-
-def _positions(
-    cells: Sequence[NotebookNode], paired: Iterable[int]
-) -> dict[int, tuple[str, str, int]]:
-    """Say of each cell that is left: before which graded cell, of which kind, the how manieth."""
-    known, counts = set(paired), Counter[tuple[str, str]]()
-    found = {}
-    for number, cell in enumerate(cells):
-        if number in known or grade_id(cell):
-            continue
-        position = (section(cells, number), _kind(cell))
-        found[number] = (*position, counts[position])
-        counts[position] += 1
-    return found
-
-
-def _kind(cell: NotebookNode) -> str:
-    """Return the type of a cell; prose that goes on about the step above is of a type of its own.
-
-    So it never takes the place of the prose about the step below.
+    All pairs that one key gives come before those of the next; None is nobody's key.
     """
-    return BELOW if cell.get("id", "").startswith(BELOW) else str(cell.cell_type)
+    found: dict[int, int] = {}
+    for key in keys:
+        free: dict[object, list[int]] = {}
+        taken = {*found.values()}
+        for number in range(len(right)):
+            if number not in taken:
+                free.setdefault(key(right, number), []).append(number)
+        for number in range(len(left)):
+            wanted = None if number in found else key(left, number)
+            if wanted is not None and free.get(wanted):
+                found[number] = free[wanted].pop(0)
+    return found
+
+
+def _name(cells: Sequence[NotebookNode], number: int) -> object:
+    return grade_id(cells[number]) or None
+
+
+def _same_id(cells: Sequence[NotebookNode], number: int) -> object:
+    cell = cells[number]
+    return (cell.cell_type, cell["id"]) if cell.get("id") and not grade_id(cell) else None
+
+
+def _fixed_id(cells: Sequence[NotebookNode], number: int) -> object:
+    name = cells[number].get("id")
+    return name if name in _FIXED and not grade_id(cells[number]) else None
+
+
+def _text(cells: Sequence[NotebookNode], number: int) -> object:
+    return None if grade_id(cells[number]) else text_of(cells[number])
+
+
+def _position(cells: Sequence[NotebookNode], number: int) -> object:
+    """Say before which graded cell it is, and of which type.
+
+    Prose that goes on about the step above is of a type of its own, so it never takes the place of
+    the prose about the step below.
+    """
+    cell = cells[number]
+    kind = BELOW if cell.get("id", "").startswith(BELOW) else str(cell.cell_type)
+    return None if grade_id(cell) else (section(cells, number), kind)
 
 
 def section(cells: Sequence[NotebookNode], number: int) -> str:
@@ -287,10 +268,9 @@ class _Merge:
             for key in ("cell_type", "source"):
                 result[key] = new[key]
             self.changes.append(f"{words} has changed")
-        elif not self.known:
-            self.kept.append(f"{words} differs from the kit's; yours stays, if it is yours")
-        elif text_of(then) != text_of(new):
-            self.kept.append(f"{words} has changed, but you have changed it too: yours stays")
+        else:
+            before = text_of(then) if self.known else None
+            self.kept += _why_yours(words, before, text_of(new))
         return result
 
     def _takes_text(self, there: NotebookNode, then: NotebookNode, new: NotebookNode) -> bool:
@@ -354,6 +334,14 @@ class _Merge:
             return False
         kept = [self.successor[old] for old in range(len(self.then)) if old in self.successor]
         return kept != sorted(kept)
+
+
+def _why_yours(what: str, before: object, now: object) -> list[str]:
+    """Say that the instructor's stays, where the kit's is another than before (None: unknown)."""
+    if before is None:
+        return [f"{what} differs from the kit's; yours stays, if it is yours"]
+    both = f"{what} has changed, but you have changed it too: yours stays"
+    return [both] if before != now else []
 
 
 # A cell, and its number in the kit's notebook of now; None for a cell of the instructor's.
@@ -541,10 +529,8 @@ def exercise_update(
         if replace or name in _DATA or not mine or mine == before:
             files[Path("source") / exercise / name] = content
             changes += _words(name, path, content, there=bool(mine))
-        elif before is None:
-            kept.append(f"{name} differs from the kit's; yours stays, if it is yours")
-        elif before != digest(content):
-            kept.append(f"{name} has changed, but you have changed it too: yours stays")
+        else:
+            kept += _why_yours(name, before, digest(content))
     notes = copy_files(exercise, now, course.solution(exercise))
     return ExerciseUpdate(
         exercise, tuple(changes), tuple(kept), files, notes, merged.notebook, made=made

@@ -6,12 +6,9 @@ read: its own scorer runs on the notebook that goes into `autograded/`.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from nbformat import NotebookNode
@@ -19,10 +16,9 @@ from nbgrader import api, utils
 from sqlalchemy import bindparam, delete, insert, or_, select, update
 from sqlalchemy.exc import DBAPIError
 
-from autograder.course.creation import Course
+from autograder.course.creation import Course, temporary_folder
 from autograder.course.graded_attempts import CountedAttempt
 from autograder.course.graded_notebook import (
-    WRITABLE,
     GradedNotebook,
     JudgedSubmission,
     graded_notebooks,
@@ -35,7 +31,6 @@ from autograder.grading.classroom import JudgedClass
 from autograder.grading.grader_pool import GraderPool
 from autograder.reports.roll import roll_places
 from autograder.submission.reading import Submission
-from autograder.values.files import share
 from autograder.values.symbols import number
 from autograder.values.value_file import LazySequence, to_send
 from autograder.values.verdict import Verdict
@@ -46,18 +41,19 @@ from autograder.values.verdict import Verdict
 # large class. A score that somebody gave by hand stays.
 
 _KEPT = (
+    api.Grade.id,
     api.Grade.auto_score,
     api.Grade.manual_score,
     api.Grade.extra_credit,
     api.Grade.needs_manual_grade,
 )
-_COMMENT = api.Comment.auto_comment
+_COMMENT = (api.Comment.id, api.Comment.auto_comment)
 
 
 def graded_by_hand(db: Any, notebook: api.Notebook) -> frozenset[str]:
     """Return the students to whom somebody has given points of `notebook` by hand."""
     given = or_(api.Grade.manual_score.is_not(None), api.Grade.extra_credit.is_not(None))
-    rows = db.execute(_rows(api.Grade, notebook).where(given))
+    rows = db.execute(entered(api.Grade).where(_of(notebook), given))
     return frozenset(row.student_id for row in rows)
 
 
@@ -75,7 +71,7 @@ def _change_entered(
 ) -> None:
     """Bring up to date what the gradebook has of students who had handed in before."""
     theirs = api.SubmittedAssignment.student_id.in_(list(by_student))
-    rows = db.execute(_rows(api.Grade, notebook).where(theirs).add_columns(*_KEPT)).all()
+    rows = db.execute(entered(api.Grade, *_KEPT).where(_of(notebook), theirs)).all()
     grades = []
     for row in rows:
         score = by_student[row.student_id].scores.get(row.name)  # a task cell has none
@@ -88,7 +84,7 @@ def _change_entered(
             look = row.needs_manual_grade or other
         if (row.auto_score, row.needs_manual_grade) != (score, look):
             grades.append({"row": row.id, "auto_score": score, "needs_manual_grade": look})
-    rows = db.execute(_rows(api.Comment, notebook).where(theirs).add_columns(_COMMENT)).all()
+    rows = db.execute(entered(api.Comment, *_COMMENT).where(_of(notebook), theirs)).all()
     comments = [
         {"row": row.id, "auto_comment": comment}
         for row in rows
@@ -182,10 +178,10 @@ def _add(db: Any, model: Any, rows: Sequence[Mapping[str, Any]]) -> None:
     db.execute(insert(table), [{"id": api.new_uuid(), **fixed, **row} for row in rows])
 
 
-def _rows(model: Any, notebook: api.Notebook) -> Any:
-    """Select the grades or comments of `notebook`: the id of each, the student and the cell."""
+def entered(model: Any, *columns: Any) -> Any:
+    """Select grades or comments, whichever `model` is: student, name of the cell, and `columns`."""
     return (
-        select(model.id, api.SubmittedAssignment.student_id, api.BaseCell.name)
+        select(api.SubmittedAssignment.student_id, api.BaseCell.name, *columns)
         .select_from(model)
         .join(api.BaseCell, model.cell_id == api.BaseCell.id)
         .join(api.SubmittedNotebook, model.notebook_id == api.SubmittedNotebook.id)
@@ -193,8 +189,11 @@ def _rows(model: Any, notebook: api.Notebook) -> Any:
             api.SubmittedAssignment,
             api.SubmittedNotebook.assignment_id == api.SubmittedAssignment.id,
         )
-        .where(api.SubmittedNotebook.notebook_id == notebook.id)
     )
+
+
+def _of(notebook: api.Notebook) -> Any:
+    return api.SubmittedNotebook.notebook_id == notebook.id
 
 
 BATCH = 250  # students per transaction
@@ -225,7 +224,7 @@ def write_gradebook(
     with (
         open_gradebook(course, settings, exercise) as (gradebook, notebook),
         nullcontext(pool) if pool else GraderPool(1) as graders,
-        _staging(course) as staging,
+        temporary_folder(course, STAGING, "graded notebooks cannot be written") as staging,
     ):
         by_hand = graded_by_hand(gradebook.db, notebook)
         every = _judged_submissions(judged, graded, by_hand, counted)
@@ -264,23 +263,6 @@ def _judged_submissions(
             to_send(submissions, places[number]), to_send(verdicts, places[number]), number
         ),
     )
-
-
-@contextmanager
-def _staging(course: Course) -> Iterator[Path]:
-    """A folder on the same disk as the course, so that its files can be moved into place."""
-    try:
-        for left_by_a_killed_run in course.directory.glob(f"{STAGING}*"):
-            shutil.rmtree(left_by_a_killed_run)
-        with tempfile.TemporaryDirectory(prefix=STAGING, dir=course.directory) as folder:
-            share(Path(folder))  # a killed run leaves it, and the next one has to remove it
-            yield Path(folder)
-    except OSError as error:
-        raise KitError(
-            f"graded notebooks cannot be written: {error.strerror}",
-            place=str(course.directory),
-            cure=WRITABLE,
-        ) from error
 
 
 @contextmanager
@@ -396,28 +378,10 @@ def removed_grades(db: Any, book: api.Notebook, notebook: NotebookNode) -> list[
     """Return every grade that `fit_cells` would remove: student, cell, points."""
     wanted = notebook_cells(notebook)
     names = {*wanted.graded, *wanted.tasks}
-    columns = ("auto_score", "manual_score", "extra_credit")
-    query = (
-        select(
-            api.SubmittedAssignment.student_id,
-            api.BaseCell.name,
-            *(getattr(api.Grade, column) for column in columns),
-        )
-        .select_from(api.Grade)
-        .join(api.BaseCell, api.Grade.cell_id == api.BaseCell.id)
-        .join(api.SubmittedNotebook, api.Grade.notebook_id == api.SubmittedNotebook.id)
-        .join(
-            api.SubmittedAssignment,
-            api.SubmittedNotebook.assignment_id == api.SubmittedAssignment.id,
-        )
-        .where(api.SubmittedNotebook.notebook_id == book.id)
-    )
-    return [
-        {"student": row.student_id, "cell": row.name}
-        | {column: getattr(row, column) for column in columns}
-        for row in db.execute(query)
-        if row.name not in names
-    ]
+    columns = (api.Grade.auto_score, api.Grade.manual_score, api.Grade.extra_credit)
+    heads = ("student", "cell", "auto_score", "manual_score", "extra_credit")
+    rows = db.execute(entered(api.Grade, *columns).where(_of(book)))
+    return [dict(zip(heads, row, strict=True)) for row in rows if row.name not in names]
 
 
 def _add_notebook_cells(
@@ -444,18 +408,8 @@ def _add_notebook_cells(
     db.add_all([*graded, *commented])
     db.flush()
     books = list(db.scalars(select(api.SubmittedNotebook.id).where(_of(book))))
-    _add_rows(db, api.Grade, graded, books)
-    _add_rows(db, api.Comment, commented, books)
-
-
-def _add_rows(db: Any, model: Any, cells: Sequence[Any], books: Sequence[str]) -> None:
-    rows = [{"cell_id": cell.id, "notebook_id": book} for book in books for cell in cells]
-    if rows:
-        db.execute(insert(model), rows)
-
-
-def _of(book: api.Notebook) -> Any:
-    return api.SubmittedNotebook.notebook_id == book.id
+    for model, cells in ((api.Grade, graded), (api.Comment, commented)):
+        _add(db, model, [{"cell_id": cell.id, "notebook_id": b} for b in books for cell in cells])
 
 
 def _is_source(cell: NotebookNode) -> bool:

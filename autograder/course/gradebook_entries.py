@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -14,7 +15,7 @@ from sqlalchemy import select
 
 from autograder.course.creation import Course
 from autograder.course.exercise_update import ExerciseUpdate
-from autograder.course.gradebook import notebook_cells
+from autograder.course.gradebook import entered, notebook_cells
 from autograder.course.graded_attempts import AttemptNotes, noted_attempts
 from autograder.course.graded_notebook import NOT_THERE
 from autograder.course.settings import open_gradebook, read_settings
@@ -29,10 +30,9 @@ from autograder.reports.gradebook_entry import (
     EnteredCell,
     GradebookEntry,
 )
-from autograder.reports.grades_csv import verdict_file
+from autograder.reports.grades_csv import find_verdict
 from autograder.reports.roll import StudentRecord, StudentRecords
 from autograder.values.exercise import CHECK_PREFIX, Exercise
-from autograder.values.files import read_small
 from autograder.values.sanitize import terminal_line
 from autograder.values.symbols import is_partly_marked, number, part_of
 from autograder.values.value_file import ValueFile
@@ -71,7 +71,7 @@ def _class_gradebook(
 ) -> ClassGradebook:
     steps = [step.name for step in course.exercise(exercise).steps]
     cells = _graded_cells(notebook, steps)
-    entered = _entered_cells(gradebook.db, notebook.assignment_id, cells)
+    points = _entered_cells(gradebook.db, notebook.assignment_id, cells)
     comments = _comments(gradebook.db, notebook, steps)
     submissions = gradebook.db.execute(
         select(
@@ -88,7 +88,7 @@ def _class_gradebook(
     entries = {
         student: GradebookEntry(
             student,
-            entered.get(student, nothing),
+            points.get(student, nothing),
             float(penalty or 0.0),
             tuple(comments.get(student, ())),
         )
@@ -146,23 +146,11 @@ def _entered_cells(
     db: Any, assignment: str, cells: Mapping[str, EnteredCell]
 ) -> dict[str, tuple[EnteredCell, ...]]:
     """Return the `cells` with what is entered, by student; equal ones are held once."""
-    query = (
-        select(
-            api.SubmittedAssignment.student_id,
-            api.Grade.cell_id,
-            api.Grade.auto_score,
-            api.Grade.manual_score,
-            api.Grade.extra_credit,
-            api.Grade.needs_manual_grade,
-        )
-        .select_from(api.Grade)
-        .join(api.SubmittedNotebook, api.Grade.notebook_id == api.SubmittedNotebook.id)
-        .join(
-            api.SubmittedAssignment,
-            api.SubmittedNotebook.assignment_id == api.SubmittedAssignment.id,
-        )
-        .where(api.SubmittedAssignment.assignment_id == assignment)
+    columns = (
+        *(api.Grade.cell_id, api.Grade.auto_score, api.Grade.manual_score),
+        *(api.Grade.extra_credit, api.Grade.needs_manual_grade),
     )
+    query = entered(api.Grade, *columns).where(_of(assignment))
     place = {number: at for at, number in enumerate(cells)}
     found: dict[str, list[EnteredCell]] = defaultdict(lambda: list(cells.values()))
     known: dict[EnteredCell, EnteredCell] = {}
@@ -170,52 +158,24 @@ def _entered_cells(
         if row.cell_id in cells:
             cell = _entered(cells[row.cell_id], row)
             found[row.student_id][place[row.cell_id]] = known.setdefault(cell, cell)
-    for student, name in _not_asked(db, assignment):
+    # Who has this comment had a release without the question.
+    not_asked = entered(api.Comment).where(_of(assignment), api.Comment.auto_comment == NOT_THERE)
+    for student, name in db.execute(not_asked):
         found[student] = [
             replace(cell, asked=False) if cell.name == name and cell.open else cell
             for cell in found[student]
         ]
-    return {student: tuple(entered) for student, entered in found.items()}
+    return {student: tuple(theirs) for student, theirs in found.items()}
 
 
-def _not_asked(db: Any, assignment: str) -> Iterator[Any]:
-    """Return each student and question that was not in the release that was handed in."""
-    query = (
-        select(api.SubmittedAssignment.student_id, api.BaseCell.name)
-        .select_from(api.Comment)
-        .join(api.BaseCell, api.Comment.cell_id == api.BaseCell.id)
-        .join(api.SubmittedNotebook, api.Comment.notebook_id == api.SubmittedNotebook.id)
-        .join(
-            api.SubmittedAssignment,
-            api.SubmittedNotebook.assignment_id == api.SubmittedAssignment.id,
-        )
-        .where(
-            api.SubmittedAssignment.assignment_id == assignment,
-            api.Comment.auto_comment == NOT_THERE,
-        )
-    )
-    yield from db.execute(query)
+def _of(assignment: str) -> Any:
+    return api.SubmittedAssignment.assignment_id == assignment
 
 
 def _comments(db: Any, notebook: api.Notebook, steps: list[str]) -> dict[str, list[CellComment]]:
     """Return what people wrote about cells, by student; of the automatic comments, none."""
-    query = (
-        select(
-            api.SubmittedAssignment.student_id,
-            api.BaseCell.name,
-            api.BaseCell.notebook_id,
-            api.Comment.manual_comment,
-        )
-        .select_from(api.Comment)
-        .join(api.BaseCell, api.Comment.cell_id == api.BaseCell.id)
-        .join(api.SubmittedNotebook, api.Comment.notebook_id == api.SubmittedNotebook.id)
-        .join(
-            api.SubmittedAssignment,
-            api.SubmittedNotebook.assignment_id == api.SubmittedAssignment.id,
-        )
-        .where(api.SubmittedAssignment.assignment_id == notebook.assignment_id)
-        .order_by(api.BaseCell.name)
-    )
+    query = entered(api.Comment, api.BaseCell.notebook_id, api.Comment.manual_comment)
+    query = query.where(_of(notebook.assignment_id)).order_by(api.BaseCell.name)
     found: dict[str, list[CellComment]] = defaultdict(list)
     for student, name, book, text in db.execute(query):
         step = name if book == notebook.id and name in steps else ""
@@ -241,8 +201,6 @@ def _entered(cell: EnteredCell, row: Any) -> EnteredCell:
 # A mark is known beforehand where the hand-in, the checks and everything else that judges are the
 # same as when it was graded: then only points move. Otherwise the work has to be graded again,
 # and only an estimate is given: what comes out if every step that stays is judged as before.
-
-LARGEST_VERDICT = 1 << 24  # bytes
 
 
 @dataclass(frozen=True)
@@ -275,9 +233,7 @@ class MarkForecast:
         return f"{words}; points by hand for {lost} go" if lost else words
 
 
-def mark_forecasts(
-    course: Course, update: ExerciseUpdate, processes: int | None = None
-) -> tuple[MarkForecast, ...]:
+def mark_forecasts(course: Course, update: ExerciseUpdate) -> tuple[MarkForecast, ...]:
     """Return the students with a mark that moves, or may move, in the order of their names.
 
     Hand-ins are read, in grader processes, and nobody is judged. Raise `KitError` when the
@@ -290,7 +246,7 @@ def mark_forecasts(
     graded = {name: entry for name, entry in entries.items() if entry.has_marks}
     if not any(_moves(entry, wanted) for entry in graded.values()):
         return ()
-    hashes = _code_hashes(course, exercise, processes)
+    hashes = _code_hashes(course, exercise)
     same_checks = _unchanged_judging(update, exercise)
     notes = noted_attempts(course.graded(update.name), (), {})
     found = (
@@ -385,21 +341,19 @@ def _unchanged_judging(update: ExerciseUpdate, exercise: Exercise) -> str:
     return ""
 
 
-def _code_hashes(course: Course, exercise: Exercise, processes: int | None) -> dict[str, str]:
+def _code_hashes(course: Course, exercise: Exercise) -> dict[str, str]:
     hand_ins = CourseHandIns.of(course, exercise.name).every
     if not hand_ins:
         return {}
-    with GraderPool(processes) as pool, ValueFile() as file:
+    with GraderPool() as pool, ValueFile() as file:
         read = read_class(pool, exercise, hand_ins, file=file)
         return {each.student: each.code_hash for each in read}
 
 
 def _verdict(course: Course, exercise: str, student: str) -> Verdict | None:
-    path = verdict_file(course.graded(exercise) / "verdicts", student)
-    try:
-        return Verdict.from_json(read_small(path, LARGEST_VERDICT).decode("utf-8"))
-    except (OSError, KitError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None  # then nothing is promised
+    with suppress(KitError, OSError):
+        return find_verdict(course.graded(exercise) / "verdicts", student)
+    return None  # then nothing is promised
 
 
 def _name(cell: EnteredCell) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from autograder.course.creation import Course, notebook_name
+from autograder.course.creation import WRITABLE, Course, notebook_name
 from autograder.course.graded_attempts import CountedAttempt
 from autograder.course.intake import (
     CHANGED,
@@ -50,7 +50,6 @@ from autograder.values.verdict import Verdict
 NO_RESPONSE = "No response."  # nbgrader's words for a solution cell that was not changed
 NOT_THERE = "This question is not in the release that was handed in."
 READ_ONLY = 0o444
-WRITABLE = "free disk space, or get permission to write there; then run the command again"
 _BATCH = 8
 
 
@@ -99,22 +98,14 @@ def graded_notebooks(
     If making one exceeds the limits for one hand-in, that notebook has the verdict without the
     student's code, and says so. Raise `KitError` when the notebooks cannot be written.
     """
-    found: dict[int, GradedNotebook] = {}
-
-    def lost(place: int, loss: Loss) -> None:
-        found[place] = _without_code(
-            course, exercise, judged[place], staging / f"{place}-alone", loss
-        )
-
-    pool.run(
-        partial(_make_batch, course, exercise),
-        LazySequence(len(judged), lambda place: (to_send(judged, place), staging / str(place))),
-        HANDLING,
-        result=found.__setitem__,
-        lost=lost,
-        batch=_BATCH,
-    )
-    return tuple(found[place] for place in range(len(judged)))
+    work, made = partial(_make_batch, course, exercise), dict[int, GradedNotebook]()
+    jobs = LazySequence(len(judged), lambda place: (to_send(judged, place), staging / str(place)))
+    for place, found in pool.results(work, jobs, HANDLING, _BATCH):
+        if isinstance(found, Loss):
+            folder = staging / f"{place}-alone"
+            found = _without_code(course, exercise, judged[place], folder, found)
+        made[place] = found
+    return tuple(made[place] for place in range(len(judged)))
 
 
 def put_in_place(course: Course, exercise: str, graded: GradedNotebook) -> None:
@@ -187,15 +178,13 @@ def _graded(
             unknown = blank or (without_mark and not is_solution(cell))
             scores[facts["grade_id"]] = None if unknown else determine_grade(cell)[0]
         if is_solution(cell):
-            released = skeleton.unanswered.get(facts["grade_id"])
-            # A checksum takes as long as all else here, and says the same.
-            untouched = is_untouched(cell) if released is None else cell.source == released
-            comments[facts["grade_id"]] = NO_RESPONSE if untouched and not blank else None
+            untouched = is_untouched(cell) and not blank
+            comments[facts["grade_id"]] = NO_RESPONSE if untouched else None
             if facts["grade_id"] in unseen:
                 comments[facts["grade_id"]] = NOT_THERE
     target = course.autograded(exercise.name, judged.submission.student)
     try:
-        write_submission(filled, judged.submission, folder, skeleton.prose)
+        write_submission(filled, judged.submission, folder)
         # Where it will be moved to. Who has no notebook there yet has no grade for nbgrader.
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

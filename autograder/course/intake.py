@@ -12,10 +12,9 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -36,42 +35,12 @@ from autograder.submission.cells import (
     notebook_cells,
     percent_cells,
     source,
-    source_as_it_is,
     without_head,
 )
 from autograder.submission.file_text import digest_of, is_notebook, read_text
 from autograder.submission.reading import Submission
 from autograder.values.files import opened, replace_file
 from autograder.values.sanitize import file_name
-
-# A notebook as the text of its file: in one line, character for character as `json.dumps` has it.
-#
-# With line breaks, Python's JSON takes ten times as long. Half of a graded notebook is the prose
-# of its release, which is written once and used for all.
-
-_JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
-
-
-def cell_texts(cells: Iterable[NotebookNode]) -> dict[int, str]:
-    """Return the text of each cell by its `id()`, while nobody changes or drops these cells."""
-    return {id(cell): _JSON.encode(cell) for cell in cells}
-
-
-def notebook_text(notebook: NotebookNode, known: Mapping[int, str] = {}) -> str:
-    """Return the text of a notebook; `known` are the `cell_texts` of cells that may be in it."""
-    parts: list[str] = []
-    for is_known, cells in groupby(notebook["cells"], lambda cell: id(cell) in known):
-        if is_known:
-            parts += [known[id(cell)] for cell in cells]
-        else:
-            parts.append(_JSON.encode(list(cells))[1:-1])
-    written = {"cells": f"[{', '.join(parts)}]"}
-    facts = (
-        f"{_JSON.encode(name)}: {written.get(name) or _JSON.encode(value)}"
-        for name, value in sorted(notebook.items())
-    )
-    return f"{{{', '.join(facts)}}}"
-
 
 # Puts a submission's code into the cells of the release.
 #
@@ -89,43 +58,31 @@ START = -1  # the place of a cell that comes before all cells of the skeleton
 class Skeleton:
     """A released notebook, with what is looked up in it for every hand-in.
 
-    numbers, texts: the places of its cells by `grade_id`, and by kind and text. solutions: the
-    names of its solution cells. by_hand: the places of answers that a person gives points for.
-    cells: its cells, without what code has shown. as_released: kind and text by kind and source.
-    prose: the `cell_texts` of its other cells. unanswered: the text of its answers as nbgrader has
-    released them, by name.
+    cells: its cells, without what code has shown. numbers, texts: the places of its cells by
+    `grade_id`, and by kind and text. solutions: the names of its solution cells. by_hand: the
+    places of answers that a person gives points for.
     """
 
     release: NotebookNode
     cells: tuple[NotebookNode, ...]
-    as_released: Mapping[tuple[str, str], tuple[str, str]]
     numbers: Mapping[str, int]
     texts: Mapping[tuple[str, str], int]
     solutions: tuple[str, ...]
     by_hand: frozenset[int]
     has_tasks: bool
-    prose: Mapping[int, str]
-    unanswered: Mapping[str, str]
 
     @classmethod
     def of(cls, release: NotebookNode) -> Skeleton:
         """Return the skeleton that `release` is; nobody may change that notebook afterwards."""
         cells = release.cells
-        unrun = tuple(map(_unrun, cells))
         return cls(
             release,
-            unrun,
-            {
-                (str(cell.get("cell_type")), source_as_it_is(cell)): _kind_and_text(cell)
-                for cell in cells
-            },
+            tuple(map(_unrun, cells)),
             {grade_id(cell): number for number, cell in enumerate(cells) if grade_id(cell)},
             {_kind_and_text(cell): number for number, cell in enumerate(cells)},
             tuple(grade_id(cell) for cell in cells if _is_solution(cell)),
             frozenset(number for number, cell in enumerate(cells) if is_graded_by_hand(cell)),
             any(map(is_task, cells)),
-            cell_texts(cell for cell in unrun if cell["cell_type"] != "code"),
-            {grade_id(cell): cell["source"] for cell in cells if is_untouched(cell)},
         )
 
     def filled(self, submitted: Sequence[Mapping[str, Any]]) -> NotebookNode:
@@ -150,7 +107,7 @@ class Skeleton:
                 if place in self.by_hand:
                     work[place] = cell
                 continue
-            name, text = ids[number], self._text(cell)
+            name, text = ids[number], _kind_and_text(cell)
             if name not in self.solutions:  # a copy of a solution cell stays where it was put
                 place = self.numbers.get(name, self.texts.get(text, place))
             if text[1] and text not in self.texts:
@@ -160,11 +117,6 @@ class Skeleton:
         metadata = NotebookNode(self.release.metadata)
         cells = _assembled(self.release, cells, extra, self.has_tasks)
         return NotebookNode(self.release, metadata=metadata, cells=cells)
-
-    def _text(self, cell: Mapping[str, Any]) -> tuple[str, str]:
-        """Return kind and text of a submitted cell: nearly always, those of a released one."""
-        there = self.as_released.get((str(cell.get("cell_type")), source_as_it_is(cell)))
-        return there or _kind_and_text(cell)
 
 
 def onto_skeleton(release: NotebookNode, submitted: NotebookNode) -> NotebookNode:
@@ -414,17 +366,12 @@ def drop_scripts(folder: Path) -> None:
         script.unlink()
 
 
-def write_submission(
-    notebook: NotebookNode,
-    submission: Submission,
-    target: Path,
-    known: Mapping[int, str] = {},
-) -> None:
+def write_submission(notebook: NotebookNode, submission: Submission, target: Path) -> None:
     """Write `notebook`, the submission's .py and nbgrader's own files into the folder `target`.
 
     The .py is left out if it has changed since it was read. Without the time stamp and the
     secret, `nbgrader release_feedback` stops. The notebook is written last and in one piece, so
-    that everything is there once the notebook is. `known` are the `cell_texts` of its cells.
+    that everything is there once the notebook is.
     """
     target.mkdir(parents=True, exist_ok=True)
     folder = folder_of(submission)
@@ -440,7 +387,8 @@ def write_submission(
         read = (place, digest_of(content)) in submission.digests
         if right[name](content) if name in right else read:
             (target / copies.get(name, name)).write_bytes(content)
-    text = notebook_text(notebook, known)
+    # In one line: with line breaks, Python's JSON takes ten times as long.
+    text = json.dumps(notebook, ensure_ascii=False, sort_keys=True)
     replace_file(target / notebook_name(submission.exercise), text.encode("utf-8"))
 
 

@@ -31,10 +31,10 @@ from autograder.grading.digest import (
     judged_by,
     needs_newer_python,
     shared_seed,
-    without_judging,
+    unfinished,
     worker_seed,
 )
-from autograder.grading.journal import Journal, JournalFault, judging_key, kept
+from autograder.grading.journal import DEFAULT_RUN, GradingRun, JournalFault
 from autograder.grading.watched_process import WorkProgress
 from autograder.sandbox.zygote import Zygote
 from autograder.sandbox.zygote_process import is_memory_error
@@ -129,131 +129,81 @@ def _zygote(
 
 @dataclass(frozen=True)
 class Judging:
-    """What one batch is judged with; see `grade_batch`."""
+    """What a batch is judged with; see `grade_batch`."""
 
     plugin: GradingPlugin
     reference: Reference
     zygote: Zygote
-    secret: bytes
-    layer_earns_steps: bool
-    together: bool
+    run: GradingRun
     exercise_hash: str
 
 
 def grade_batch(
     folder: Path,
     submissions: Sequence[Submission],
-    allow_process: bool = False,
-    journal_file: Path | None = None,
-    *,
-    secret: bytes = b"",
-    graded: Path | None = None,
-    layer_earns_steps: bool = True,
-    together: bool = True,
+    run: GradingRun = DEFAULT_RUN,
     progress: WorkProgress | None = None,
 ) -> tuple[Verdict, ...]:
     """Return the verdicts on `submissions`, in their order, by the exercise in `folder`.
 
-    What the journal in `journal_file` (prepared before) holds is not judged again, and a verdict
-    counts once the journal holds it. Hidden inputs are drawn from `secret` and a submission's code.
-    All hand-ins lie in `graded`; workers see no folder of packages that holds it. With
-    `layer_earns_steps`, a right layer earns the points of the steps that it does. `progress` gets
-    every verdict, and every step on the way. The functions of a hand-in are asked `together`, or
-    one after the other. Raises `KitError` when the exercise cannot be used or the sandbox falls
-    short of the demand, and MemoryError. What `progress` has next is judged in the same session.
+    What the journal of `run` holds is not judged again, and a verdict counts once the journal holds
+    it. `progress` gets every verdict, and every step on the way; what it has next is judged in the
+    same session. Raises `KitError` when the exercise cannot be used or the sandbox falls short of
+    the demand, and MemoryError.
     """
-    sender = progress or WorkProgress(lambda message: None, None)
-    journal = Journal(journal_file) if journal_file else None
+    progress = progress or WorkProgress(lambda message: None, None)
     digest, exercise = exercise_hash(folder), read_exercise(folder)
+    known = _kept(run, digest, exercise, submissions, progress)
+    if len(known) < len(submissions):
+        # The library is imported here while it is imported there.
+        zygote = begun_sandbox(exercise, run.allow_process, run.graded)
+        reference = replace(read_reference(folder), memories=_memories(digest))
 
-    def batch(of: Sequence[Submission]) -> _JudgedBatch:
-        keys = [judging_key(each, digest, allow_process, layer_earns_steps) for each in of]
-        return _JudgedBatch.begun(of, keys, exercise, journal, sender)
+        def judge(plugin: GradingPlugin) -> None:
+            entered_sandbox(zygote)
+            judging = Judging(plugin, reference, zygote, run, digest)
+            _judge_rest(judging, submissions, known, progress)
+            while (following := progress.next_batch()) is not None:
+                found = _kept(run, digest, exercise, following, progress)
+                _judge_rest(judging, following, found, progress)
 
-    first = batch(submissions)
-    if first.is_complete:
-        return first.verdicts
-    # The library is imported here while it is imported there.
-    zygote = begun_sandbox(exercise, allow_process, graded)
-    reference = replace(read_reference(folder), memories=_memories(digest))
-
-    def judge(plugin: GradingPlugin) -> None:
-        entered_sandbox(zygote)
-        judging = Judging(plugin, reference, zygote, secret, layer_earns_steps, together, digest)
-        first.judge(judging)
-        while (following := sender.next_batch()) is not None:
-            batch(following).judge(judging)
-
-    run_graders(GradingPlugin(reference, judge))
-    return first.verdicts
+        run_graders(GradingPlugin(reference, judge))
+    return tuple(known[number] for number in range(len(submissions)))
 
 
-@dataclass(frozen=True)
-class _JudgedBatch:
-    """Submissions that are judged one after the other, and the verdicts on them so far."""
-
-    submissions: Sequence[Submission]
-    keys: Sequence[str]
-    exercise: Exercise
-    journal: Journal | None
-    progress: WorkProgress
-    _known: dict[int, Verdict]
-
-    @classmethod
-    def begun(
-        cls,
-        submissions: Sequence[Submission],
-        keys: Sequence[str],
-        exercise: Exercise,
-        journal: Journal | None,
-        progress: WorkProgress,
-    ) -> _JudgedBatch:
-        """Return the batch with what the journal holds of it, and tell `progress` of that."""
-        known: dict[int, Verdict] = {}
-        for number, found in _found(journal, keys, submissions, exercise):
+def _kept(
+    run: GradingRun,
+    digest: str,
+    exercise: Exercise,
+    submissions: Sequence[Submission],
+    progress: WorkProgress,
+) -> dict[int, Verdict]:
+    """Return what the journal holds of a batch, by place, and tell `progress` of that."""
+    known: dict[int, Verdict] = {}
+    with suppress(JournalFault):  # what cannot be read is judged again, and kept if possible
+        for number, found in run.found(submissions, digest, exercise):
             known[number] = found
             progress.done(found, number)
-        return cls(submissions, keys, exercise, journal, progress, known)
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether there is a verdict on every submission."""
-        return len(self._known) == len(self.submissions)
-
-    @property
-    def verdicts(self) -> tuple[Verdict, ...]:
-        """The verdicts in the order of the submissions."""
-        return tuple(self._known[number] for number in range(len(self.submissions)))
-
-    def judge(self, judging: Judging) -> None:
-        """Judge what is left, and keep every verdict."""
-        for number, submission in enumerate(self.submissions):
-            if number in self._known:
-                continue
-            self.progress.begin(number)
-            verdict = _tried(judging, submission, self.progress)
-            if verdict.infrastructure:
-                verdict = _tried(judging, submission, self.progress)
-            verdict = replace(verdict, judged_at=_now(), judged_by=judged_by())
-            verdict = kept(self.journal, self.keys[number], verdict, self.exercise, submission)
-            self._known[number] = verdict
-            self.progress.done(verdict)
+    return known
 
 
-def _found(
-    journal: Journal | None,
-    keys: Sequence[str],
+def _judge_rest(
+    judging: Judging,
     submissions: Sequence[Submission],
-    exercise: Exercise,
-) -> Iterator[tuple[int, Verdict]]:
-    """Give what the journal holds of a batch, by place."""
-    if journal is None:
-        return
-    # What cannot be read is judged again, and kept if possible.
-    with suppress(JournalFault), journal.reading() as find:
-        for number, (key, submission) in enumerate(zip(keys, submissions, strict=True)):
-            if found := find(key, submission.student, exercise):
-                yield number, found
+    known: dict[int, Verdict],
+    progress: WorkProgress,
+) -> None:
+    """Judge those of a batch that are not `known`; keep every verdict, and put it there."""
+    for number, submission in enumerate(submissions):
+        if number in known:
+            continue
+        progress.begin(number)
+        verdict = _tried(judging, submission, progress)
+        if verdict.infrastructure:
+            verdict = _tried(judging, submission, progress)
+        verdict = replace(verdict, judged_at=_now(), judged_by=judged_by())
+        known[number] = judging.run.kept(verdict, judging.reference.exercise, submission)
+        progress.done(known[number])
 
 
 def _tried(judging: Judging, submission: Submission, progress: WorkProgress) -> Verdict:
@@ -279,9 +229,9 @@ def _memories(digest: str) -> Memories:
 
 
 def _judged(judging: Judging, submission: Submission, progress: WorkProgress) -> Verdict:
-    exercise, zygote, secret = judging.reference.exercise, judging.zygote, judging.secret
+    exercise, zygote, secret = judging.reference.exercise, judging.zygote, judging.run.secret
     if submission.rejected:
-        return without_judging(exercise, submission, submission.rejected)
+        return unfinished(exercise, submission, submission.rejected)
     if submission.needs:
         return needs_newer_python(exercise, submission)
 
@@ -306,8 +256,8 @@ def _judged(judging: Judging, submission: Submission, progress: WorkProgress) ->
             loaded,
             send_step,
             seeds=seeds,
-            layer_earns_steps=judging.layer_earns_steps,
-            together=judging.together,
+            layer_earns_steps=judging.run.layer_earns_steps,
+            together=judging.run.together,
         )
         remarks = (*submission.remarks, *remarks_on(submission, exercise), *loaded.remarks())
     remarks = (*remarks, *judged.remarks)

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import product
-from types import TracebackType
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
@@ -17,17 +16,10 @@ from rich.text import Text
 
 from autograder.errors import KitError
 from autograder.grading.class_task import ClassTask, GradingOptions
-from autograder.grading.classroom import (
-    GradingRun,
-    IncomingVerdicts,
-    JudgedClass,
-    JudgingPool,
-    judge_class,
-    read_class,
-)
+from autograder.grading.classroom import IncomingVerdicts, JudgedClass, judge_class, read_class
 from autograder.grading.digest import exercise_hash, not_yet_judged
-from autograder.grading.grader_pool import GraderPool
-from autograder.grading.journal import JOURNAL, Journal, JournalFault, judging_key
+from autograder.grading.grader_pool import GraderPool, Pool
+from autograder.grading.journal import JOURNAL, GradingRun, Journal, JournalFault
 from autograder.grading.output_folder import claim_output, input_secret
 from autograder.grading.sandbox_start import sandbox_start
 from autograder.grading.watched_process import Bounds
@@ -41,35 +33,23 @@ from autograder.values.verdict import Verdict
 _FULL, _PART, _NONE, _FAULT = "all right", "in part", "nothing right", "not graded"
 
 
-class ClassProgress:
+class ClassProgress(Progress):
     """A bar over the hand-ins of one exercise, of which `kept` are known. A context manager."""
 
     def __init__(
         self, console: Console, exercise: str, total: int, kept: Iterable[Verdict]
     ) -> None:
+        super().__init__(*_COLUMNS, console=console, expand=True)
         self._results = Counter(map(_result, kept))
-        self._bar = Progress(*_COLUMNS, console=console, expand=True)
         done = self._results.total()
-        self._task = self._bar.add_task(
+        self._grading = self.add_task(
             exercise, total=total, completed=done, before=done, results=self._words
         )
-
-    def __enter__(self) -> ClassProgress:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._bar.stop()
 
     def add(self, verdict: Verdict) -> None:
         """Count one more verdict."""
         self._results[_result(verdict)] += 1
-        self._bar.update(self._task, advance=1, results=self._words)
+        self.update(self._grading, advance=1, results=self._words)
 
     @property
     def _words(self) -> str:
@@ -128,7 +108,7 @@ def grade_task(
     options: GradingOptions,
     console: Console,
     *,
-    judges: JudgingPool | None = None,
+    judges: Pool | None = None,
 ) -> Iterator[JudgedClass]:
     """Read and grade with a progress bar; what the journal holds is not judged again.
 
@@ -144,31 +124,22 @@ def grade_task(
         console.print(Text(broken, style="yellow"))
     with ValueFile(task.output) as file:
         submissions = read_class(pool, exercise, task.hand_ins, file=file)
-        rules = task.rules_for(options)
-        incoming = IncomingVerdicts(submissions, rules, file)
-        again = _keys(task, digest, submissions, options) if options.again else ()
-        with _usable(journal), journal.judged_anew(key for _, key in again):
-            _take_kept(journal, task, digest, submissions, options, incoming)
+        incoming = IncomingVerdicts(submissions, task.rules_for(options), file)
+        run = _run(task, options)
+        again = (run.key(each, digest) for each in submissions if options.again)
+        with _usable(journal), journal.judged_anew(again):
+            for _, verdict in run.found(submissions, digest, exercise):
+                incoming.add(verdict)
             left = incoming.missing
             if len(left) < len(submissions):
                 count = f"{len(submissions) - len(left)} of {len(submissions)} submissions"
                 console.print(Text(f"{count} were judged before and have not changed since"))
-            run = GradingRun(
-                journal.path,
-                input_secret(task.secret),
-                options.allow_process,
-                task.graded,
-                rules.layer_earns_steps,
-            )
+            run = replace(run, secret=input_secret(task.secret))
+            waiting = LazySequence.picked(submissions, left)
             bar = ClassProgress(console, exercise.name, len(submissions), incoming.outlines)
             with journal.held_open(), bar:
-                judge_class(
-                    exercise,
-                    LazySequence.picked(submissions, left),
-                    lambda verdict: bar.add(incoming.add(verdict)),
-                    run=run,
-                    pool=judges or pool,
-                )
+                for verdict in judge_class(exercise, waiting, judges or pool, run):
+                    bar.add(incoming.add(verdict))
         yield incoming.whole_class()
 
 
@@ -182,21 +153,22 @@ def kept_task(
     since that failed or a new hand-in has come, has no mark. Raises `KitError` when that is so of
     everybody who could be judged.
     """
-    journal = Journal(task.output / JOURNAL)
+    journal, exercise = Journal(task.output / JOURNAL), task.exercise
     if not journal.path.exists():
         raise _not_judged(task, "this class has not been graded yet")
     _claim(task, console)
     with ValueFile(task.output) as file:
-        submissions = read_class(pool, task.exercise, task.hand_ins, file=file)
-        digest = exercise_hash(task.exercise.folder)
+        submissions = read_class(pool, exercise, task.hand_ins, file=file)
+        digest, run = exercise_hash(exercise.folder), _run(task, options)
         incoming = IncomingVerdicts(submissions, task.rules_for(options), file)
         with _usable(journal):
             journal.put_back()  # a killed run may have put verdicts aside
-        _take_kept(journal, task, digest, submissions, options, incoming)
-        known = len(submissions) - len(incoming.missing)
-        left = [not_yet_judged(task.exercise, submissions[place]) for place in incoming.missing]
-        if not known and any(each.infrastructure for each in left):
-            raise _nobody_judged(journal, task, digest, submissions, options)
+            for _, verdict in run.found(submissions, digest, exercise):
+                incoming.add(verdict)
+        left = [not_yet_judged(exercise, submissions[place]) for place in incoming.missing]
+        nobody = len(left) == len(submissions)
+        if nobody and any(each.infrastructure for each in left):
+            raise _nobody_judged(task, run, submissions, digest)
         for verdict in left:
             incoming.add(verdict)
         yield incoming.whole_class()
@@ -213,22 +185,27 @@ def _not_judged(task: ClassTask, fact: str) -> KitError:
     return KitError(fact, place=str(task.graded), cure="run `attn grade` on the same class first")
 
 
+def _run(task: ClassTask, options: GradingOptions) -> GradingRun:
+    """Return how the class is judged, but for the secret of its inputs."""
+    return GradingRun(
+        task.output / JOURNAL,
+        allow_process=options.allow_process,
+        graded=task.graded,
+        layer_earns_steps=task.rules_for(options).layer_earns_steps,
+    )
+
+
 def _nobody_judged(
-    journal: Journal,
-    task: ClassTask,
-    digest: str,
-    submissions: Sequence[Submission],
-    options: GradingOptions,
+    task: ClassTask, now: GradingRun, submissions: Sequence[Submission], digest: str
 ) -> KitError:
     """Return the error for a class with verdicts, but none by the checks and settings of now."""
-    earn = task.rules_for(options).layer_earns_steps
     for allowed, earned in product((False, True), repeat=2):
-        then = replace(options, allow_process=allowed, layer_earns_steps=earned)
+        then = replace(now, allow_process=allowed, layer_earns_steps=earned)
         words = [
-            *([f"{_WITH[not earned]} {_ALONE}"] if earned != earn else []),
-            *([f"{_WITH[allowed]} {_ALLOWED}"] if allowed != options.allow_process else []),
+            *([f"{_WITH[not earned]} {_ALONE}"] if earned != now.layer_earns_steps else []),
+            *([f"{_WITH[allowed]} {_ALLOWED}"] if allowed != now.allow_process else []),
         ]
-        if words and any(_kept(journal, task, digest, submissions, then)):
+        if words and any(then.found(submissions, digest, task.exercise)):
             return KitError(
                 f"this class was graded {' and '.join(words)}, which is not so now",
                 place=str(task.graded),
@@ -247,43 +224,8 @@ def _demand_protection(task: ClassTask, pool: GraderPool, options: GradingOption
     if options.allow_process:
         return
     start = sandbox_start(task, options)
-    pool.run(start, [None], _UNBOUNDED, result=lambda *_: None, lost=lambda *_: None)
-
-
-def _take_kept(
-    journal: Journal,
-    task: ClassTask,
-    digest: str,
-    submissions: Sequence[Submission],
-    options: GradingOptions,
-    incoming: IncomingVerdicts,
-) -> None:
-    """Take the verdicts that the journal holds.
-
-    `digest` is the hash of the exercise.
-    """
-    with _usable(journal):
-        for verdict in _kept(journal, task, digest, submissions, options):
-            incoming.add(verdict)
-
-
-def _kept(
-    journal: Journal,
-    task: ClassTask,
-    digest: str,
-    submissions: Sequence[Submission],
-    options: GradingOptions,
-) -> Iterator[Verdict]:
-    return journal.find_all(_keys(task, digest, submissions, options), task.exercise)
-
-
-def _keys(
-    task: ClassTask, digest: str, submissions: Sequence[Submission], options: GradingOptions
-) -> Iterator[tuple[str, str]]:
-    """Give each student, and the key of what was handed in."""
-    earns = task.rules_for(options).layer_earns_steps
-    for each in submissions:
-        yield each.student, judging_key(each, digest, options.allow_process, earns)
+    for _ in pool.results(start, [None], _UNBOUNDED):
+        pass
 
 
 @contextmanager

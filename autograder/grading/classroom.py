@@ -6,17 +6,17 @@ All work on a hand-in, reading as well as judging, is done in a watched grader p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any, cast
 
 from autograder.grading.class_task import HandIn
 from autograder.grading.digest import JudgedStep, infrastructure, input_seed, unfinished
-from autograder.grading.grader_pool import Cause, GraderPool, Loss
-from autograder.grading.journal import Journal, judging_key, kept
+from autograder.grading.grader_pool import Cause, GraderPool, Loss, PlacedResult, Pool
+from autograder.grading.journal import DEFAULT_RUN, GradingRun
 from autograder.grading.watched_process import Bounds, WorkProgress, one_by_one
 from autograder.submission.reading import Submission, read_one_of, unreadable
 from autograder.values.exercise import Exercise
@@ -28,15 +28,16 @@ from autograder.values.verdict import Finding, Outcome, Verdict, VerdictOutlines
 
 LARGEST_BATCH = 8
 BATCHES_PER_PROCESS = 4
-READING = Bounds(seconds=30.0, wall_seconds=120.0, megabytes=1024)
+# Of reading a hand-in, and of copying it into a notebook or a page.
+HANDLING = Bounds(seconds=30.0, wall_seconds=120.0, megabytes=1024)
 
 
 def read_class(
-    pool: GraderPool,
+    pool: Pool,
     exercise: Exercise,
     hand_ins: Sequence[HandIn],
     *,
-    bounds: Bounds = READING,
+    bounds: Bounds = HANDLING,
     file: ValueFile | None = None,
 ) -> Sequence[Submission]:
     """Read what every student handed in, in their order; what cannot be read is `rejected`.
@@ -46,22 +47,12 @@ def read_class(
     With a `file`, what was read is kept there, and not in memory: what is judged later is what was
     read now, whatever becomes of the hand-in.
     """
-    in_memory: dict[int, Submission] = {}
-    stored = StoredSequence[Submission](file, len(hand_ins)) if file else None
-    read = in_memory if stored is None else stored
-
-    def lost(place: int, loss: Loss) -> None:
-        read[place] = _not_read(exercise, hand_ins[place], loss)
-
-    pool.run(
-        partial(one_by_one, partial(_read, exercise)),
-        hand_ins,
-        bounds,
-        result=read.__setitem__,
-        lost=lost,
-        batch=batch_size(len(hand_ins), pool.processes),
-    )
-    return tuple(in_memory[place] for place in range(len(hand_ins))) if stored is None else stored
+    work, size = partial(one_by_one, partial(_read, exercise)), len(hand_ins)
+    read: Any = StoredSequence[Submission](file, size) if file else [None] * size
+    for place, found in pool.results(work, hand_ins, bounds, batch_size(size, pool.processes)):
+        is_lost = isinstance(found, Loss)
+        read[place] = _not_read(exercise, hand_ins[place], found) if is_lost else found
+    return cast(Sequence[Submission], read)
 
 
 def _read(exercise: Exercise, hand_in: HandIn) -> Submission:
@@ -91,28 +82,9 @@ def batch_size(items: int, processes: int) -> int:
     return max(1, min(-(-items // (processes * BATCHES_PER_PROCESS)), LARGEST_BATCH))
 
 
-# Copying a hand-in into a notebook or a page.
-HANDLING = Bounds(seconds=30.0, wall_seconds=120.0, megabytes=1024)
 JUDGING_SECONDS = 60.0
 # Wall time is three times a submission's own time, for each of the runs that it may take.
 _WALL_PER_SECOND = 3.0 * 5
-
-
-@dataclass(frozen=True)
-class GradingRun:
-    """How a class is judged: where verdicts are kept, from which secret inputs are drawn.
-
-    `journal` has been prepared before; `allow_process` accepts a machine that does not isolate.
-    All hand-ins lie in `graded`. With `layer_earns_steps`, a right layer earns the points of the
-    steps that it does. The functions of a hand-in are asked `together`, or one after the other.
-    """
-
-    journal: Path | None = None
-    secret: bytes = b""
-    allow_process: bool = False
-    graded: Path | None = None
-    layer_earns_steps: bool = True
-    together: bool = True
 
 
 @dataclass(frozen=True)
@@ -126,41 +98,7 @@ class ClassJudging:
         """Judge a batch, and tell `progress` of every verdict."""
         from autograder.grading.batch import grade_batch  # with pytest, which only graders need
 
-        run = self.run
-        grade_batch(
-            self.folder,
-            submissions,
-            run.allow_process,
-            run.journal,
-            secret=run.secret,
-            graded=run.graded,
-            layer_earns_steps=run.layer_earns_steps,
-            together=run.together,
-            progress=progress,
-        )
-
-
-class JudgingPool(Protocol):
-    """Where a class is judged: grader processes of this machine, or other machines.
-
-    `run` is that of `GraderPool`; a verdict counts when `result` gets it.
-    """
-
-    @property
-    def processes(self) -> int:
-        """How many hand-ins are judged at once."""
-
-    def run(
-        self,
-        work: ClassJudging,
-        items: Sequence[Submission],
-        bounds: Bounds,
-        *,
-        result: Callable[[int, Verdict], None],
-        lost: Callable[[int, Loss], None],
-        batch: int = 1,
-    ) -> None:
-        """Judge `items`; see `GraderPool.run`."""
+        grade_batch(self.folder, submissions, self.run, progress)
 
 
 def judging_bounds(exercise: Exercise) -> Bounds:
@@ -173,75 +111,61 @@ def grade_class(
     exercise: Exercise,
     submissions: Sequence[Submission],
     *,
-    run: GradingRun = GradingRun(),
+    run: GradingRun = DEFAULT_RUN,
     processes: int | None = None,
-    pool: JudgingPool | None = None,
+    pool: Pool | None = None,
     bounds: Bounds | None = None,
-    on_verdict: Callable[[Verdict], None] = lambda verdict: None,
 ) -> tuple[Verdict, ...]:
-    """Return what `judge_class` finds, a verdict for every submission, in their order."""
-    known: dict[str, Verdict] = {}
+    """Return what `judge_class` gives, a verdict for every submission, in their order.
 
-    def keep(verdict: Verdict) -> None:
-        known[verdict.student] = verdict
-        on_verdict(verdict)
-
-    judge_class(exercise, submissions, keep, run=run, processes=processes, pool=pool, bounds=bounds)
+    Without a pool, one of `processes` is made (None: as many as are worth their start).
+    """
+    with nullcontext(pool) if pool else GraderPool(processes) as graders:
+        found = judge_class(exercise, submissions, graders, run, bounds)
+        known = {verdict.student: verdict for verdict in found}
     return tuple(known[submission.student] for submission in submissions)
 
 
 def judge_class(
     exercise: Exercise,
     submissions: Sequence[Submission],
-    on_verdict: Callable[[Verdict], None],
-    *,
+    pool: Pool,
     run: GradingRun,
-    processes: int | None = None,
-    pool: JudgingPool | None = None,
     bounds: Bounds | None = None,
-) -> None:
-    """Judge every submission; what the journal holds is not judged.
+) -> Iterator[Verdict]:
+    """Judge every submission in `pool`; give the verdict on each one as it becomes known.
 
-    `on_verdict` is called with the verdict on each one, as it becomes known; none is kept here.
-    `pool` judges; without a pool, one of `processes` is made (None: as many as are worth their
-    start). Raises `KitError` when the exercise cannot be used or the sandbox falls short of the
-    demand.
+    What the journal holds is not judged. Raises `KitError` when the exercise cannot be used or the
+    sandbox falls short of the demand.
     """
-    groups = _equal(submissions)
-    firsts = LazySequence.picked(submissions, [group[0].place for group in groups])
+    students = _equal(submissions)
+    folder, limits = exercise.folder.absolute(), bounds or judging_bounds(exercise)
 
-    def tell(place: int, verdict: Verdict) -> None:
-        for each in groups[place]:
-            on_verdict(replace(verdict, student=each.student))
+    def judged(run: GradingRun, places: Sequence[int]) -> Iterator[PlacedResult]:
+        items, size = LazySequence.picked(submissions, places), len(places)
+        work = ClassJudging(folder, run)
+        found = pool.results(work, items, limits, batch_size(size, pool.processes))
+        return ((places[number], each) for number, each in found)
+
+    def told(place: int, found: Verdict | Loss) -> Iterator[Verdict]:
+        if isinstance(found, Loss):
+            found = _stopped(exercise, submissions[place], found, run)
+        for student in students[place]:
+            yield replace(found, student=student)
 
     unseen: list[int] = []
-
-    def lost(place: int, loss: Loss) -> None:
-        if run.together and not loss.cause.ours and not _judged_steps(loss):
-            unseen.append(place)  # what is right in it was asked, but not judged yet
+    for place, found in judged(run, tuple(students)):
+        if isinstance(found, Loss) and _is_unseen(found, run):
+            unseen.append(place)
         else:
-            tell(place, _stopped(exercise, firsts[place], loss, run))
+            yield from told(place, found)
+    for place, found in judged(replace(run, together=False), unseen):
+        yield from told(place, found)
 
-    folder, limits = exercise.folder.absolute(), bounds or judging_bounds(exercise)
-    with nullcontext(pool) if pool else GraderPool(processes) as graders:
-        graders.run(
-            ClassJudging(folder, run),
-            firsts,
-            limits,
-            result=tell,
-            lost=lost,
-            batch=batch_size(len(firsts), graders.processes),
-        )
-        again = tuple(unseen)
-        graders.run(
-            ClassJudging(folder, replace(run, together=False)),
-            LazySequence.picked(firsts, again),
-            limits,
-            result=lambda number, verdict: tell(again[number], verdict),
-            lost=lambda number, loss: tell(
-                again[number], _stopped(exercise, firsts[again[number]], loss, run)
-            ),
-        )
+
+def _is_unseen(loss: Loss, run: GradingRun) -> bool:
+    """Whether what is right in a hand-in was asked, but not judged yet."""
+    return run.together and not loss.cause.ours and not _judged_steps(loss)
 
 
 _ENDS = {
@@ -266,39 +190,25 @@ def _stopped(exercise: Exercise, submission: Submission, loss: Loss, run: Gradin
     )
     steps = _judged_steps(loss)
     seed = input_seed(run.secret, exercise, submission.code_hash)
-    verdict = unfinished(exercise, submission, steps, finding, seed)
-    return kept_by(run, exercise, submission, verdict)
+    verdict = unfinished(exercise, submission, finding, steps, seed)
+    return run.kept(verdict, exercise, submission)
 
 
 def _judged_steps(loss: Loss) -> list[JudgedStep]:
     return [part for part in loss.parts if isinstance(part, JudgedStep)]
 
 
-def kept_by(
-    run: GradingRun, exercise: Exercise, submission: Submission, verdict: Verdict
-) -> Verdict:
-    """Keep the `verdict` on `submission` in the journal of `run`; return the one that counts."""
-    journal = Journal(run.journal) if run.journal else None
-    digest, earns = verdict.exercise_hash, run.layer_earns_steps
-    key = judging_key(submission, digest, run.allow_process, earns)
-    return kept(journal, key, verdict, exercise, submission)
+def _equal(submissions: Sequence[Submission]) -> dict[int, list[str]]:
+    """Return the students whose verdicts will say the same, by the place of the first of them.
 
-
-@dataclass(frozen=True, slots=True)
-class _StudentPlace:
-    """A student, and the place of the submission."""
-
-    student: str
-    place: int
-
-
-def _equal(submissions: Sequence[Submission]) -> list[list[_StudentPlace]]:
-    """Group submissions whose verdicts will say the same: equal code, and equal remarks on it."""
-    groups: dict[str, list[_StudentPlace]] = {}
+    They have equal code, and equal remarks on it.
+    """
+    firsts: dict[str, int] = {}
+    students: dict[int, list[str]] = {}
     for place, submission in enumerate(submissions):
-        key = judging_key(submission, "", False)
-        groups.setdefault(key, []).append(_StudentPlace(submission.student, place))
-    return list(groups.values())
+        first = firsts.setdefault(DEFAULT_RUN.key(submission, ""), place)
+        students.setdefault(first, []).append(submission.student)
+    return students
 
 
 # A class that is read and judged, of which only outlines are in memory.

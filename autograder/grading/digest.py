@@ -162,64 +162,17 @@ class JudgedStep:
     protection: str
 
 
-def without_judging(exercise: Exercise, submission: Submission, finding: Finding) -> Verdict:
-    """Return the verdict on a submission that never ran: every step ends as `finding` says."""
-    return _verdict(exercise, submission, (), finding)
-
-
-def infrastructure(exercise: Exercise, submission: Submission, detail: str) -> Verdict:
-    """Return the verdict on a submission that we failed to judge."""
-    return without_judging(exercise, submission, our_fault((detail,)))
-
-
-def needs_newer_python(exercise: Exercise, submission: Submission) -> Verdict:
-    """Return the verdict on a submission that only a newer Python can read: that is no zero.
-
-    Whoever wrote it was not told which Python grades, or the course would have it.
-    """
-    here = f"{sys.version_info[0]}.{sys.version_info[1]}"
-    versions = f"{NEEDS_PYTHON}{submission.needs}, and the grader has Python {here}"
-    finding = our_fault((versions,))
-    look = f"A definition of yours {versions.removeprefix('it ')}. {finding.look}"
-    return without_judging(exercise, submission, replace(finding, look=look))
-
-
-def not_yet_judged(exercise: Exercise, submission: Submission) -> Verdict:
-    """Return the verdict on a submission that is not judged here, and has not been as it is now.
-
-    What could not be read is rejected again, as when it was graded.
-    """
-    finding = submission.rejected or our_fault((NOT_YET,), "It is not judged yet")
-    return without_judging(exercise, submission, finding)
-
-
 def unfinished(
     exercise: Exercise,
     submission: Submission,
-    judged: Sequence[JudgedStep],
     finding: Finding,
-    seed: int,
-) -> Verdict:
-    """Return the verdict on a submission whose judging was stopped: what was judged before counts.
-
-    All other steps end as `finding` says.
-    """
-    return _verdict(exercise, submission, judged, finding, seed)
-
-
-def stopped_at(verdict: Verdict) -> Finding | None:
-    """Return why judging was stopped before its end; None when it was not."""
-    checks = (check for step in verdict.steps for check in step.checks)
-    return next((check.finding for check in checks if check.name == _STOPPED[0]), None)
-
-
-def _verdict(
-    exercise: Exercise,
-    submission: Submission,
-    judged: Sequence[JudgedStep],
-    finding: Finding,
+    judged: Sequence[JudgedStep] = (),
     seed: int = 0,
 ) -> Verdict:
+    """Return the verdict on a submission that was not judged, or not to its end.
+
+    What was `judged` before counts, by `seed`. All other steps end as `finding` says.
+    """
     known = {each.step.name: each.step for each in judged}
     return Verdict(
         exercise=submission.exercise,
@@ -233,6 +186,38 @@ def _verdict(
         seconds=0.0,
         remarks=submission.remarks,
     )
+
+
+def infrastructure(exercise: Exercise, submission: Submission, detail: str) -> Verdict:
+    """Return the verdict on a submission that we failed to judge."""
+    return unfinished(exercise, submission, our_fault((detail,)))
+
+
+def needs_newer_python(exercise: Exercise, submission: Submission) -> Verdict:
+    """Return the verdict on a submission that only a newer Python can read: that is no zero.
+
+    Whoever wrote it was not told which Python grades, or the course would have it.
+    """
+    here = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    versions = f"{NEEDS_PYTHON}{submission.needs}, and the grader has Python {here}"
+    finding = our_fault((versions,))
+    look = f"A definition of yours {versions.removeprefix('it ')}. {finding.look}"
+    return unfinished(exercise, submission, replace(finding, look=look))
+
+
+def not_yet_judged(exercise: Exercise, submission: Submission) -> Verdict:
+    """Return the verdict on a submission that is not judged here, and has not been as it is now.
+
+    What could not be read is rejected again, as when it was graded.
+    """
+    finding = submission.rejected or our_fault((NOT_YET,), "It is not judged yet")
+    return unfinished(exercise, submission, finding)
+
+
+def stopped_at(verdict: Verdict) -> Finding | None:
+    """Return why judging was stopped before its end; None when it was not."""
+    checks = (check for step in verdict.steps for check in step.checks)
+    return next((check.finding for check in checks if check.name == _STOPPED[0]), None)
 
 
 def _ended(step: Step, finding: Finding) -> StepVerdict:

@@ -12,11 +12,10 @@ import select
 import sys
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 from autograder.errors import KitError
 from autograder.grading.watched_process import (
@@ -30,60 +29,47 @@ from autograder.grading.watched_process import (
 from autograder.sandbox.measurement import demand_preconditions
 from autograder.values.value_file import to_send
 
-# Items that wait for a process: each process gets those that lie together.
-#
-# Neighbors have something in common, such as a seed of their inputs, and a process keeps what it
-# has computed for one item. So it goes on where it was, and a new one begins in the middle of the
-# longest run that is left.
-
 
 class WaitingItems:
-    """The places of `count` items, of which each is taken once, and those that are put back."""
+    """The places of `count` items, of which each is taken once, and those that are put back.
 
-    def __init__(self, count: int) -> None:
-        self._runs = [range(count)] if count else []
+    An item may be tried `most_tries` times.
+    """
+
+    def __init__(self, count: int, most_tries: int = 1) -> None:
+        self._new = range(count)
         self._put_back: deque[list[int]] = deque()
-        self._next: dict[Hashable, int] = {}
+        self._once_more: deque[int] = deque()
+        self._tries: Counter[int] = Counter()
+        self._most_tries = most_tries
 
     def __len__(self) -> int:
-        return sum(map(len, self._runs)) + sum(map(len, self._put_back))
+        return sum(map(len, (self._new, self._once_more, *self._put_back)))
 
-    def take(self, owner: Hashable, most: int) -> list[int]:
-        """Return up to `most` (1 or more) places for a process; empty when none waits.
+    def take(self, most: int) -> list[int]:
+        """Return up to `most` (1 or more) places; empty when none waits.
 
-        What was put back comes first, as it was put back.
+        What was put back comes first, as it was put back, and what is tried again last, alone.
         """
-        if not self._runs and not self._put_back:
-            return []
-        places = self._put_back.popleft() if self._put_back else self._taken(owner, most)
-        self._next[owner] = places[-1] + 1
-        return places
+        if self._put_back:
+            return self._put_back.popleft()
+        if self._new:
+            places, self._new = self._new[:most], self._new[most:]
+            return list(places)
+        return [self._once_more.popleft()] if self._once_more else []
 
     def put_back(self, places: Sequence[int]) -> None:
-        """Have some places taken once more, before all others."""
+        """Have some places taken once more, before all others: nobody worked on them."""
         if places:
             self._put_back.appendleft(list(places))
 
-    def _taken(self, owner: Hashable, most: int) -> list[int]:
-        run = self._run_for(owner, most)
-        self._runs.remove(run)
-        places, rest = run[:most], run[most:]
-        if rest:
-            self._runs.append(rest)
-        return list(places)
-
-    def _run_for(self, owner: Hashable, most: int) -> range:
-        """Return the run that a process goes on with, after dividing one if it comes to help."""
-        for run in self._runs:
-            if run.start == self._next.get(owner):
-                return run
-        longest = max(self._runs, key=len)
-        if len(longest) <= most or longest.start not in self._next.values():
-            return longest
-        self._runs.remove(longest)
-        middle = len(longest) // 2
-        self._runs += [longest[:middle], longest[middle:]]
-        return longest[middle:]
+    def try_again(self, place: int) -> bool:
+        """Have a place taken once more; return False when it was tried too often for that."""
+        self._tries[place] += 1
+        again = self._tries[place] < self._most_tries
+        if again:
+            self._once_more.append(place)
+        return again
 
 
 TICK = 0.25  # seconds between two looks at the bounds
@@ -119,6 +105,27 @@ class Loss:
     parts: tuple[Any, ...] = ()
 
 
+# The place of an item, and what came of it: what the work has made of it, or a `Loss`.
+PlacedResult = tuple[int, Any]
+
+
+class Pool(Protocol):
+    """Where work is done on items: grader processes of this machine, or other machines."""
+
+    @property
+    def processes(self) -> int:
+        """How many items are worked on at once."""
+
+    def results(
+        self, work: Any, items: Sequence[Any], bounds: Bounds, batch: int = 1
+    ) -> Iterator[PlacedResult]:
+        """Have `work` done on every item, at most `batch` of them at a time.
+
+        Yields the place and the result of each item as it is known, a `Loss` when there is none.
+        Raises `KitError` when the work itself cannot be done, or nobody is there to do it.
+        """
+
+
 @dataclass
 class _Batch:
     """Items that one process works on: their places, and which one it works on now.
@@ -132,6 +139,11 @@ class _Batch:
     parts: list[Any] = field(default_factory=list)
     memory: str = ""
     done: set[int] = field(default_factory=set)
+
+    @property
+    def left(self) -> list[int]:
+        """The places that are not done."""
+        return [place for number, place in enumerate(self.places) if number not in self.done]
 
 
 class GraderPool:
@@ -153,12 +165,7 @@ class GraderPool:
     def __enter__(self) -> GraderPool:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def begin(self, items: int, preparation: Preparation | None = None) -> None:
@@ -185,37 +192,24 @@ class GraderPool:
         self._idle.clear()
         self._busy.clear()
 
-    def run(
-        self,
-        work: Work,
-        items: Sequence[Any],
-        bounds: Bounds,
-        *,
-        result: Callable[[int, Any], None],
-        lost: Callable[[int, Loss], None],
-        batch: int = 1,
-    ) -> None:
-        """Have `work` done on every item, at most `batch` of them at a time.
-
-        `result` is called with an item's place and result, `lost` when there is none; each place
-        is named once. Raises `KitError` when the work itself cannot be done, or no process starts.
-        """
-        waiting = WaitingItems(len(items))
-        tries: Counter[int] = Counter()
+    def results(
+        self, work: Work, items: Sequence[Any], bounds: Bounds, batch: int = 1
+    ) -> Iterator[PlacedResult]:
+        """Have `work` done on every item, at most `batch` of them at a time; see `Pool.results`."""
+        waiting = WaitingItems(len(items), MOST_TRIES)
         impatient = time.monotonic() + PATIENCE
         while waiting or self._busy:
             late = time.monotonic() > impatient
             most = self.processes if late else self._worthwhile(len(items))
             while waiting and (self._idle or (len(self._busy) < most and self._start(most))):
                 process = self._idle.pop()
-                places = waiting.take(process, _share(len(waiting), batch, most))
+                places = waiting.take(_share(len(waiting), batch, most))
                 self._give(process, work, items, bounds, places)
             for process in self._ready():
-                self._listen(process, result)
+                yield from self._heard(process)
             for process in list(self._busy):
                 if over := self._over(process):
-                    for left in reversed(self._ended(process, over, result, tries, lost)):
-                        waiting.put_back(left)
+                    yield from self._ended(process, over, waiting)
 
     def _worthwhile(self, items: int) -> int:
         """Return how many processes should work on `items` at first."""
@@ -267,22 +261,19 @@ class GraderPool:
             waiting.register(end, select.POLLIN)
         return list(dict.fromkeys(owners[end] for end, _ in waiting.poll(TICK * 1000)))
 
-    def _listen(self, process: WatchedProcess, result: Callable[[int, Any], None]) -> None:
-        """Take in all that a process has said."""
+    def _heard(self, process: WatchedProcess) -> Iterator[PlacedResult]:
+        """Take in all that a process has said; give what it has done."""
         batch = self._busy[process]
         try:
             while process in self._busy and process.has_said():
-                self._take(process, batch, process.line.recv(), result)
+                message = process.line.recv()
+                self._note(process, batch, message)
+                if message.kind == "done":
+                    yield batch.places[message.number], message.value
         except (EOFError, OSError):
             return  # it has ended, which its exit code shows
 
-    def _take(
-        self,
-        process: WatchedProcess,
-        batch: _Batch,
-        message: Message,
-        result: Callable[[int, Any], None],
-    ) -> None:
+    def _note(self, process: WatchedProcess, batch: _Batch, message: Message) -> None:
         match message.kind:
             case "begin":
                 self._false_starts = 0
@@ -294,7 +285,6 @@ class GraderPool:
             case "done":
                 batch.done.add(message.number)
                 batch.position = None
-                result(batch.places[message.number], message.value)
             case "memory":
                 batch.memory = message.value
             case "failed":
@@ -313,67 +303,51 @@ class GraderPool:
         return Loss(Cause.ENDED, process.ending) if process.ending else None
 
     def _ended(
-        self,
-        process: WatchedProcess,
-        over: Loss,
-        result: Callable[[int, Any], None],
-        tries: Counter[int],
-        lost: Callable[[int, Loss], None],
-    ) -> list[list[int]]:
-        """End a process that cannot go on; return the batches that are still to be done."""
+        self, process: WatchedProcess, over: Loss, waiting: WaitingItems
+    ) -> Iterator[PlacedResult]:
+        """End a process that cannot go on; what is left of its batch waits again."""
         batch, ending = self._busy[process], process.ending
         position = batch.position
         process.stop()
         # What it has said until now counts: it may have gone on after the look at the clock.
-        self._listen(process, result)
-        on = batch.position
-        parts = () if on is None else tuple(batch.parts)
+        yield from self._heard(process)
         process.end()
         if self._busy.pop(process, None) is None:
             self._idle.remove(process)  # it has finished
-            return []
+            return
         if batch.memory:
-            return self._settled(batch, Loss(Cause.MEMORY, batch.memory, parts), tries, lost)
-        if ending:
-            cause = Cause.CRASH if process.crashed else Cause.ENDED
-            return self._settled(batch, Loss(cause, ending, parts), tries, lost)
-        if on != position:  # it was not this item that took too long
-            return _left(batch)
-        return self._settled(batch, replace(over, parts=parts), tries, lost)
+            over = Loss(Cause.MEMORY, batch.memory)
+        elif ending:
+            over = Loss(Cause.CRASH if process.crashed else Cause.ENDED, ending)
+        elif batch.position != position:  # it was not this item that took too long
+            waiting.put_back(batch.left)
+            return
+        yield from self._settled(batch, over, waiting)
 
-    def _settled(
-        self,
-        batch: _Batch,
-        loss: Loss,
-        tries: Counter[int],
-        lost: Callable[[int, Loss], None],
-    ) -> list[list[int]]:
-        """Report the item that is lost; return the batches that are still to be done."""
+    def _settled(self, batch: _Batch, loss: Loss, waiting: WaitingItems) -> Iterator[PlacedResult]:
+        """Have what is left done by others, and the item that was worked on once more, or lost."""
+        left = batch.left
         if batch.position is None:
-            self._false_starts += 1
-            if self._false_starts >= MOST_FALSE_STARTS and (self._busy or self._idle):
-                self._go_on_with_these()
-            elif self._false_starts >= MOST_FALSE_STARTS:
-                raise KitError(
-                    f"grader processes exit before they start working ({loss.detail})",
-                    place=sys.executable,
-                    cure="read the output above, and what `attn doctor` says about this machine",
-                )
-            return _left(batch)
-        place = batch.places[batch.position]
-        rest = _left(batch, but=place)
-        tries[place] += 1
-        again = (loss.cause.ours or loss.cause is Cause.CRASH) and tries[place] < MOST_TRIES
-        if again:
-            return [[place], *rest]
-        lost(place, loss)
-        return rest
+            self._note_false_start(loss)
+        else:
+            place = batch.places[batch.position]
+            left.remove(place)
+            again = loss.cause.ours or loss.cause is Cause.CRASH
+            if not (again and waiting.try_again(place)):
+                yield place, replace(loss, parts=tuple(batch.parts))
+        waiting.put_back(left)
 
-
-def _left(batch: _Batch, but: int | None = None) -> list[list[int]]:
-    """Return what is still to be done of a batch, as at most one, `but` for one place."""
-    left = [place for n, place in enumerate(batch.places) if n not in batch.done and place != but]
-    return [left] if left else []
+    def _note_false_start(self, loss: Loss) -> None:
+        self._false_starts += 1
+        if self._false_starts < MOST_FALSE_STARTS:
+            return
+        if not (self._busy or self._idle):
+            raise KitError(
+                f"grader processes exit before they start working ({loss.detail})",
+                place=sys.executable,
+                cure="read the output above, and what `attn doctor` says about this machine",
+            )
+        self._go_on_with_these()
 
 
 def _share(left: int, most: int, processes: int) -> int:

@@ -120,48 +120,25 @@ def _layer_fits(verdict: Verdict) -> bool:
 
 def _has_type(value: object, declared: Any) -> bool:
     """Whether `value` is what a field of a verdict declares, all the way down."""
-    return _test_of(declared)(value)
-
-
-@cache
-def _test_of(declared: Any) -> Callable[[object], bool]:
-    """Return what tells values of a declared type; it is made once, not for each value."""
     kinds = get_args(declared)
     if get_origin(declared) is types.UnionType:
-        tests = tuple(map(_test_of, kinds))
-        return lambda value: any(test(value) for test in tests)
+        return any(_has_type(value, kind) for kind in kinds)
     if get_origin(declared) is tuple:
-        return _sequence_test(kinds)
-    if declared is float:
-        return lambda value: type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
-    if not dataclasses.is_dataclass(declared):
-        return lambda value: type(value) is declared  # True is no number here
-
-    def is_whole(value: object) -> bool:
-        if type(value) is not declared:
+        if not isinstance(value, tuple):
             return False
-        return all(test(getattr(value, name)) for name, test in _field_tests(declared))
-
-    return is_whole
+        each = kinds[:1] * len(value) if kinds[-1] is Ellipsis else kinds
+        return len(value) == len(each) and all(map(_has_type, value, each))
+    if declared is float:
+        return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
+    kind: Any = type(value)  # True is no number here
+    fields = _fields(kind) if kind is declared else ()
+    return kind is declared and all(_has_type(getattr(value, name), of) for name, of in fields)
 
 
 @cache
-def _field_tests(declared: type) -> tuple[tuple[str, Callable[[object], bool]], ...]:
-    # Only when there is such a value: a finding may rest on another finding.
-    return tuple((name, _test_of(kind)) for name, kind in get_type_hints(declared).items())
-
-
-def _sequence_test(kinds: tuple[Any, ...]) -> Callable[[object], bool]:
-    if kinds[-1] is Ellipsis:
-        test = _test_of(kinds[0])
-        return lambda value: isinstance(value, tuple) and all(map(test, value))
-    tests = tuple(map(_test_of, kinds))
-
-    def fits(value: object) -> bool:
-        alike = isinstance(value, tuple) and len(value) == len(tests)
-        return alike and all(test(each) for test, each in zip(tests, value))  # type: ignore[call-overload]
-
-    return fits
+def _fields(declared: type) -> tuple[tuple[str, Any], ...]:
+    """Return the fields of a dataclass, each with the type that it declares."""
+    return tuple(get_type_hints(declared).items()) if dataclasses.is_dataclass(declared) else ()
 
 
 JOURNAL = "journal.sqlite"
@@ -178,22 +155,6 @@ create table if not exists verdicts (
     judged_at text not null default current_timestamp
 ) strict
 """
-
-
-def judging_key(
-    submission: Submission,
-    exercise_hash: str,
-    allow_process: bool,
-    layer_earns_steps: bool = True,
-) -> str:
-    """Return the key of all that decides the verdict on `submission`, whoever handed it in.
-
-    It consists of the exercise's name, the hashes of the code and the exercise, and a hash of the
-    rest.
-    """
-    demand = "process" if allow_process else "isolated"
-    rest = hash_of([submission.remarks, demand, *([] if layer_earns_steps else ["steps alone"])])
-    return f"{_judged(submission.exercise, submission.code_hash, exercise_hash)}{rest}"
 
 
 def _judged(exercise: str, code_hash: str, exercise_hash: str) -> str:
@@ -249,9 +210,10 @@ class Journal:
 
     @contextmanager
     def reading(self) -> Iterator[Find]:
-        """Give what finds a verdict by key, student and exercise, as `find` does.
+        """Give what finds the verdict under a key, as that of a student; None when there is none.
 
-        Raises `JournalFault` when the journal cannot be read.
+        Also None when the verdict is not on the exercise as it is now, contradicts itself, or is
+        larger than any that we give. Raises `JournalFault` when the journal cannot be read.
         """
         with faults_of(self.path), self._open() as connection:
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
@@ -259,26 +221,6 @@ class Journal:
             yield lambda key, student, exercise: _sound(
                 _text(connection, key), key, student, exercise
             )
-
-    def find(self, key: str, student: str, exercise: Exercise) -> Verdict | None:
-        """Return the verdict kept under `key`, as that of `student`; None when there is none.
-
-        Also None when the verdict is not on `exercise` as it is now, contradicts itself, or is
-        larger than any that we give. Raises `JournalFault` when the journal cannot be read.
-        """
-        with self.reading() as find:
-            return find(key, student, exercise)
-
-    def find_all(self, keys: Iterable[tuple[str, str]], exercise: Exercise) -> Iterator[Verdict]:
-        """Yield the verdicts that `find` would return, one at a time, in the order of `keys`.
-
-        `keys` are pairs of a student and the key of the submission. Raises `JournalFault` when it
-        cannot be read.
-        """
-        with self.reading() as find:
-            for student, key in keys:
-                if verdict := find(key, student, exercise):
-                    yield verdict
 
     def keep(self, key: str, verdict: Verdict) -> None:
         """Keep `verdict` for good; raise `JournalFault` when that fails three times."""
@@ -392,25 +334,62 @@ def _sound(text: bytes | None, key: str, student: str, exercise: Exercise) -> Ve
     return verdict if key.startswith(head) and is_sound(verdict, exercise) else None
 
 
-# A verdict counts once the journal holds it; one that cannot be kept is a fault of ours.
+@dataclass(frozen=True)
+class GradingRun:
+    """How a class is judged: where verdicts are kept, from which secret inputs are drawn.
 
-
-def kept(
-    journal: Journal | None,
-    key: str,
-    verdict: Verdict,
-    exercise: Exercise,
-    submission: Submission,
-) -> Verdict:
-    """Keep the `verdict` on `submission` under `key`; return the one that counts.
-
-    A verdict that is no judgement is not kept. One that the journal cannot take is returned as
-    an infrastructure verdict, so that nothing counts that a later run would not find.
+    `journal` has been prepared before; `allow_process` accepts a machine that does not isolate.
+    All hand-ins lie in `graded`; workers see no folder of packages that holds it. With
+    `layer_earns_steps`, a right layer earns the points of the steps that it does. The functions of
+    a hand-in are asked `together`, or one after the other.
     """
-    if journal is None or verdict.infrastructure or submission.rejected:
+
+    journal: Path | None = None
+    secret: bytes = b""
+    allow_process: bool = False
+    graded: Path | None = None
+    layer_earns_steps: bool = True
+    together: bool = True
+
+    def key(self, submission: Submission, exercise_hash: str) -> str:
+        """Return the key of all that decides the verdict on `submission`, whoever handed it in.
+
+        It consists of the exercise's name, the hashes of the code and the exercise, and a hash of
+        the rest.
+        """
+        demand = "process" if self.allow_process else "isolated"
+        alone = [] if self.layer_earns_steps else ["steps alone"]
+        rest = hash_of([submission.remarks, demand, *alone])
+        return f"{_judged(submission.exercise, submission.code_hash, exercise_hash)}{rest}"
+
+    def found(
+        self, submissions: Iterable[Submission], exercise_hash: str, exercise: Exercise
+    ) -> Iterator[tuple[int, Verdict]]:
+        """Give the verdicts that the journal holds on `submissions`, each with its place.
+
+        Raises `JournalFault` when it cannot be read.
+        """
+        if self.journal is None:
+            return
+        with Journal(self.journal).reading() as find:
+            for place, each in enumerate(submissions):
+                if verdict := find(self.key(each, exercise_hash), each.student, exercise):
+                    yield place, verdict
+
+    def kept(self, verdict: Verdict, exercise: Exercise, submission: Submission) -> Verdict:
+        """Keep the `verdict` on `submission` in the journal; return the one that counts.
+
+        A verdict counts once the journal holds it. One that is no judgement is not kept; in place
+        of one that the journal cannot take, there is an infrastructure verdict, so that nothing
+        counts that a later run would not find.
+        """
+        if self.journal is None or verdict.infrastructure or submission.rejected:
+            return verdict
+        try:
+            Journal(self.journal).keep(self.key(submission, verdict.exercise_hash), verdict)
+        except JournalFault as fault:
+            return infrastructure(exercise, submission, str(fault))
         return verdict
-    try:
-        journal.keep(key, verdict)
-    except JournalFault as fault:
-        return infrastructure(exercise, submission, str(fault))
-    return verdict
+
+
+DEFAULT_RUN = GradingRun()

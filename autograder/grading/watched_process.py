@@ -18,8 +18,9 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 from autograder.errors import KitError
@@ -321,13 +322,7 @@ def _bound_memory(megabytes: int | None) -> None:
     if megabytes is None:
         resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
         return
-    pages = int(os.pread(_own_memory(), 64, 0).split()[0])
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     most = pages * resource.getpagesize() + megabytes * MEGABYTE
     if hard == resource.RLIM_INFINITY or most < hard:
         resource.setrlimit(resource.RLIMIT_AS, (most, hard))
-
-
-@cache
-def _own_memory() -> int:
-    """Return the kernel's file on the memory of this process, opened once for all hand-ins."""
-    return os.open("/proc/self/statm", os.O_RDONLY)

@@ -65,12 +65,7 @@ class Delivered:
     attempt: str = ""
 
 
-@dataclass(frozen=True)
-class Laid:
-    """Where each file goes in the student's folder, and which an uploaded later one replaces."""
-
-    files: tuple[tuple[PurePosixPath, UnpackedFile], ...]
-    replaced: tuple[tuple[UnpackedFile, str], ...] = ()
+LaidFiles = tuple[tuple[PurePosixPath, UnpackedFile], ...]  # where each goes in the folder
 
 
 def laid_out(
@@ -79,8 +74,8 @@ def laid_out(
     *,
     numbered: bool = False,
     reserved: Iterable[str] = (),
-) -> Laid:
-    """Return where the files of one student go; of a file handed in again, the last counts.
+) -> tuple[LaidFiles, list[LeftOut]]:
+    """Return where the files of one student go, and those that a later one takes the place of.
 
     `numbered` says that the platform adds `-1` to the name of such a file, as Canvas does.
     Elsewhere, such a name is the student's own. `reserved` are names that no file gets.
@@ -99,33 +94,33 @@ def laid_out(
                 inner[id(each)] = inner[id(each)][-1:]
     places = _Places(reserved)
     files = tuple((places.free(inner[id(each)]), each.file) for each in kept)
-    return Laid(files, tuple(replaced))
+    return files, replaced
 
 
-def _last_attempt(
-    delivered: Sequence[Delivered],
-) -> tuple[list[Delivered], list[tuple[UnpackedFile, str]]]:
+def _last_attempt(delivered: Sequence[Delivered]) -> tuple[list[Delivered], list[LeftOut]]:
     """Return the files of the last attempt with a hand-in in it, and of those after it."""
     work = [each.attempt for each in delivered if is_submission(Path(each.inner[-1]))]
     last = max(work, default="")
-    older = [(each.file, "a later attempt counts") for each in delivered if each.attempt < last]
-    return [each for each in delivered if each.attempt >= last], older
+    older = [each.file.parts for each in delivered if each.attempt < last]
+    replaced = [LeftOut(parts, "a later attempt counts") for parts in older]
+    return [each for each in delivered if each.attempt >= last], replaced
 
 
 def _latest(
     delivered: Sequence[Delivered], exercise: str | None
-) -> tuple[list[Delivered], list[tuple[UnpackedFile, str]]]:
+) -> tuple[list[Delivered], list[LeftOut]]:
     """Return the files with the names that they were handed in under; of each, the newest."""
     names = {each.inner for each in delivered}
     by_name: dict[Parts, list[Delivered]] = {}
     for each in delivered:
         by_name.setdefault(_first_name(each.inner, names, exercise), []).append(each)
     kept: list[Delivered] = []
-    replaced: list[tuple[UnpackedFile, str]] = []
+    replaced: list[LeftOut] = []
     for inner, versions in by_name.items():
         *older, last = sorted(versions, key=lambda each: (each.newer, _number(each.inner)))
         kept.append(Delivered(last.file, inner, last.newer))
-        replaced += [(each.file, f"{last.file.parts[-1]} was handed in later") for each in older]
+        reason = f"{last.file.parts[-1]} was handed in later"
+        replaced += [LeftOut(each.file.parts, reason) for each in older]
     return kept, replaced
 
 
@@ -206,16 +201,13 @@ class _Places:
 LARGEST = 64 * 1024 * 1024
 
 
-@dataclass(frozen=True)
-class GradescopeMetadata:
-    """By the name of the folder: the people, and the moment in UTC where it is known."""
+def read_metadata(
+    content: bytes,
+) -> tuple[Mapping[str, tuple[Identity, ...]], Mapping[str, datetime]]:
+    """Return by folder the people, and the moment in UTC where it is known.
 
-    people: Mapping[str, tuple[Identity, ...]]
-    handed_in: Mapping[str, datetime]
-
-
-def read_metadata(content: bytes) -> GradescopeMetadata:
-    """Read the file; raise `KitError` when it is not what Gradescope writes."""
+    Raise `KitError` when the file is not what Gradescope writes.
+    """
     import yaml  # type: ignore[import-untyped]  # comes with nbgrader
 
     class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
@@ -238,7 +230,7 @@ def read_metadata(content: bytes) -> GradescopeMetadata:
         moment = _moment(entry.get(":created_at"))
         if moment:
             moments[str(folder)] = moment
-    return GradescopeMetadata(people, moments)
+    return people, moments
 
 
 def _plain_value(loader: Any, suffix: str, node: Any) -> Any:
@@ -289,7 +281,7 @@ class CollectedHandIn:
 
     student: str
     person: Identity
-    laid: Laid
+    files: LaidFiles
     handed_in: datetime | None = None
     late: bool = False
 
@@ -322,8 +314,8 @@ def collected(
         layout = recognised(names, platform, repositories=repositories)
         moments: Mapping[str, datetime] = {}
         if layout.platform is Platform.GRADESCOPE:
-            metadata = read_metadata(_metadata(archive, layout))
-            layout, moments = replace(layout, people=metadata.people), metadata.handed_in
+            people, moments = read_metadata(_metadata(archive, layout))
+            layout = replace(layout, people=people)
         with scratch_folder(root) as scratch:
             found = unpacked(archive, layout.owner_of, scratch)
             members = _members(layout, names, roster)
@@ -436,8 +428,8 @@ class CollectedDownload:
         # On a platform, a student hands in the files, and does not say when. A folder is a
         # teacher's.
         reserved = () if self.platform is Platform.PLAIN else (TIMESTAMP,)
-        laid = laid_out(files, self._exercise, numbered=numbered, reserved=reserved)
-        self.left_out += [LeftOut(file.parts, reason) for file, reason in laid.replaced]
+        laid, replaced = laid_out(files, self._exercise, numbered=numbered, reserved=reserved)
+        self.left_out += replaced
         known = [each for each in self._members[owner] if each.student]
         paths = tuple(each.file.parts for each in files)
         self.unresolved += [
@@ -496,7 +488,7 @@ def _one_each(
         else:
             others, reason = same, f"several in the download would be {same[0].student}"
         for each in others:
-            files = tuple(file.parts for _, file in each.laid.files)
+            files = tuple(file.parts for _, file in each.files)
             twice.append(Unresolved(each.person, reason, files))
     return tuple(once), tuple(twice)
 

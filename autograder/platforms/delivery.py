@@ -86,7 +86,7 @@ def _deliver(hand_in: CollectedHandIn, destination: Destination, staging: Path) 
         return arrival
     made = staging / "made"
     made.mkdir()
-    for path, file in hand_in.laid.files:
+    for path, file in hand_in.files:
         (made / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file.place, made / path)
     if destination.timestamps and hand_in.handed_in:
@@ -121,7 +121,7 @@ def _arrival(hand_in: CollectedHandIn, target: Path, destination: Destination) -
 
 def _same(hand_in: CollectedHandIn, folder: Path) -> bool:
     """Whether a folder holds just these files, apart from the time stamp."""
-    files = {path: file.place for path, file in hand_in.laid.files}
+    files = {path: file.place for path, file in hand_in.files}
     found = {
         PurePosixPath(path.relative_to(folder).as_posix()): path
         for path in folder.rglob("*")
@@ -151,7 +151,7 @@ def write_collected(
             platform,
             f"{each.handed_in:%Y-%m-%d %H:%M:%S} UTC" if each.handed_in else "",
             "late" if each.late else "",
-            "; ".join(str(path) for path, _ in each.laid.files),
+            "; ".join(str(path) for path, _ in each.files),
             arrival.value,
         ]
         for each, arrival in delivered

@@ -35,11 +35,10 @@ LONGEST_TITLE, LONGEST_REASON = 200, 600
 
 @dataclass(frozen=True)
 class StepResult:
-    """One step: its number and title, how it ended, its points, and the finding as plain text."""
+    """One step: its number and title, its points, and the finding as plain text."""
 
     number: int
     title: str
-    words: str
     text: str
     points: float
     max_points: float
@@ -85,9 +84,7 @@ def _result(number: int, step: StepVerdict) -> StepResult:
     told = step_text(step)
     text = "\n".join((*told.finding.parts, *told.finding.details)) or told.mark.sentence
     title = clean_line(step.title, LONGEST_TITLE)
-    return StepResult(
-        number, title, step_mark(step).words, text, step.points + 0.0, step.max_points
-    )
+    return StepResult(number, title, text, step.points + 0.0, step.max_points)
 
 
 # A verdict as GitHub Classroom's reporter takes it: JSON in Base64, in a step's output `result`.

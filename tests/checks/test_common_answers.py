@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from autograder.grading.batch import grade_batch
-from autograder.grading.journal import is_sound
+from autograder.grading.journal import GradingRun, is_sound
 from autograder.submission.reading import Submission
 from autograder.values.exercise import read_exercise
 from autograder.values.verdict import Verdict
@@ -24,7 +24,7 @@ def graded(exercise: str, *texts: str) -> tuple[Verdict, ...]:
     folder = ROOT / "solutions" / exercise
     name = read_exercise(folder).name
     handed_in = [Submission(f"s{n}", name, (text,), folder) for n, text in enumerate(texts)]
-    return grade_batch(folder, handed_in, secret=SECRET)
+    return grade_batch(folder, handed_in, GradingRun(secret=SECRET))
 
 
 def answers(verdict: Verdict) -> dict[str, str]:

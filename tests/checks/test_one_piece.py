@@ -13,6 +13,7 @@ import pytest
 from autograder.checks.one_piece import probes, stages_of, trail_of
 from autograder.checks.reference import Reference, read_reference
 from autograder.grading.batch import grade_batch
+from autograder.grading.journal import GradingRun
 from autograder.judging.inprocess import InProcess
 from autograder.reports.class_summary import chain_sentence
 from autograder.sandbox import SandboxedStudent, Zygote
@@ -43,7 +44,7 @@ def graded(pieces: list[OnePiece], layer_earns_steps: bool = True) -> Graded:
     handed_in = [
         Submission(each.name, each.exercise, (each.source,), Path("layer.py")) for each in pieces
     ]
-    verdicts = grade_batch(folder, handed_in, layer_earns_steps=layer_earns_steps)
+    verdicts = grade_batch(folder, handed_in, GradingRun(layer_earns_steps=layer_earns_steps))
     return list(zip(pieces, verdicts))
 
 

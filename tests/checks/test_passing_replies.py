@@ -15,6 +15,7 @@ from autograder.checks.memory import PassingReplies
 from autograder.grading import batch
 from autograder.grading.batch import grade_batch
 from autograder.grading.digest import exercise_hash
+from autograder.grading.journal import GradingRun
 from autograder.sandbox import SandboxedStudent, Zygote, exchange
 from autograder.submission.reading import Submission
 from autograder.values.exercise import Limits, read_exercise
@@ -37,7 +38,7 @@ def forget(folder: Path) -> None:
 
 
 def graded(folder: Path, submissions: list[Submission]) -> dict[str, Verdict]:
-    verdicts = grade_batch(folder, submissions, secret=SECRET)
+    verdicts = grade_batch(folder, submissions, GradingRun(secret=SECRET))
     return {each.student: replace(each, seconds=0.0) for each in verdicts}
 
 
@@ -68,7 +69,9 @@ def test_every_check_keeps_questions_about_its_own_step() -> None:
     """Standing checks of several steps have one name."""
     forget(NUMPY)
     code = (NUMPY / "solution.py").read_text(encoding="utf-8")
-    grade_batch(NUMPY, handed_in(NUMPY, [f"# {n}\n{code}" for n in range(3)]), secret=SECRET)
+    grade_batch(
+        NUMPY, handed_in(NUMPY, [f"# {n}\n{code}" for n in range(3)]), GradingRun(secret=SECRET)
+    )
     steps = list(map(step_of, checks_of(NUMPY)))
     memories = batch._memories(exercise_hash(NUMPY))
     seen = 0

@@ -11,12 +11,7 @@ from pathlib import Path
 import pytest
 
 from autograder.cli.follow_ups import find_follow_ups
-from autograder.grading.digest import (
-    infrastructure,
-    needs_newer_python,
-    unfinished,
-    without_judging,
-)
+from autograder.grading.digest import infrastructure, needs_newer_python, unfinished
 from autograder.reports.class_page import ClassContext, class_page
 from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, GradebookEntry
 from autograder.reports.roll import FollowUp, MarkQuestion, StudentRecord, write_follow_ups
@@ -66,8 +61,8 @@ def test_who_was_not_judged_comes_first_and_one_fault_of_ours_is_told_once() -> 
     judged = [
         infrastructure(EXERCISE, ada, "a file is missing"),
         infrastructure(EXERCISE, ben, "a file is missing"),
-        without_judging(EXERCISE, carl, UNREADABLE),
-        unfinished(EXERCISE, dora, (), cut, 7),
+        unfinished(EXERCISE, carl, UNREADABLE),
+        unfinished(EXERCISE, dora, cut, seed=7),
     ]
     told = found(*zip(names, judged, strict=True))
     assert told == [

@@ -21,8 +21,8 @@ from autograder.cluster.cluster_pool import ClusterPool
 from autograder.cluster.remote_grader import judge
 from autograder.errors import KitError
 from autograder.grading.batch import grade_batch
-from autograder.grading.classroom import GradingRun, grade_class
-from autograder.grading.journal import Journal
+from autograder.grading.classroom import grade_class, judge_class
+from autograder.grading.journal import GradingRun, Journal
 from autograder.submission.reading import Submission, read_submission
 from autograder.values.verdict import Verdict
 from cluster.dask_machines import address_of, scheduler, worker
@@ -59,7 +59,7 @@ def client() -> Iterator[Client]:
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a person is given more time for."""
     for name, seconds in {"FOR_A_WORKER": 1.0, "FOR_ANOTHER": 0.5, "BEFORE_WORDS": 0.3}.items():
-        monkeypatch.setattr(f"autograder.cluster.cluster_run.{name}", seconds)
+        monkeypatch.setattr(f"autograder.cluster.cluster_pool.{name}", seconds)
 
 
 def marks(verdict: Verdict) -> Verdict:
@@ -82,30 +82,24 @@ def test_a_cluster_judges_as_this_machine_does_and_goes_on_where_a_run_has_ended
     journal = Journal(tmp_path / "journal.sqlite")
     journal.prepare()
     said: list[str] = []
-    told: list[str] = []
     honest_once, left_behind = on_a_worker()
 
-    def judged() -> tuple[Verdict, ...]:
-        return grade_class(
-            EXERCISE,
-            submissions,
-            run=GradingRun(journal.path),
-            pool=pool_of(client, said),
-            on_verdict=lambda verdict: told.append(verdict.student),
-        )
+    def judged() -> list[Verdict]:
+        run = GradingRun(journal.path)
+        return list(judge_class(EXERCISE, submissions, pool_of(client, said), run))
 
     with worker(client):
         (address,) = client.nthreads()
         with monkeypatch.context() as patch, pytest.raises(KitError, match="else than verdicts"):
-            patch.setattr("autograder.cluster.cluster_run.judge", honest_once)
+            patch.setattr("autograder.cluster.cluster_pool.judge", honest_once)
             judged()
         assert rows(journal.path) == 1
         assert len(said) == 1 and address in said[0] and "is not used: it returned" in said[0]
-        told.clear()
         graded = judged()
         left = client.submit(left_behind, workers=[address], pure=False).result(PATIENCE)
-    assert tuple(map(marks, graded)) == expected
-    assert sorted(told) == sorted(each.student for each in submissions)
+    told = {verdict.student: marks(verdict) for verdict in graded}
+    assert len(graded) == len(told)
+    assert tuple(told[each.student] for each in submissions) == expected
     assert {verdict.protection for verdict in graded} == {"full", "not run"}
     assert len(said) == 1 and rows(journal.path) == len(STUDENTS)
     assert left == []
@@ -196,7 +190,7 @@ def test_without_workers_the_wait_is_told_and_ends(
 INTERRUPTED = """
 import os, signal
 from autograder.cli import main
-from autograder.cluster import cluster_pool, cluster_run
+from autograder.cluster import cluster_pool
 
 def counted(*words):
     count(*words)
@@ -204,7 +198,7 @@ def counted(*words):
     signal.pause()
 
 cluster_pool.LARGEST_BATCH = 1
-count, cluster_run.ClusterRun._count = cluster_run.ClusterRun._count, counted
+count, cluster_pool.ClusterRun._count = cluster_pool.ClusterRun._count, counted
 main()
 """
 

@@ -16,8 +16,7 @@ import pytest
 from distributed import Client, Nanny
 from distributed.core import Status
 
-from autograder.cluster.cluster_pool import ClusterPool
-from autograder.cluster.cluster_run import MOST_TRIES
+from autograder.cluster.cluster_pool import MOST_TRIES, ClusterPool
 from autograder.grading.classroom import grade_class
 from cluster.dask_machines import address_of, scheduler
 from support.handed_in import EXERCISE, handed_in
@@ -92,7 +91,7 @@ def test_nothing_is_lost_and_nothing_counts_twice(tmp_path: Path) -> None:
 def test_a_hand_in_that_ends_every_worker_is_a_fault_of_ours_and_the_others_are_judged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("autograder.cluster.cluster_run.MOST_TRIES", 2)
+    monkeypatch.setattr("autograder.cluster.cluster_pool.MOST_TRIES", 2)
     harmless, deadly = handed_in(tmp_path, "reference", "hostile_endless_loop")
     over, killed, tasks = threading.Event(), list[int](), list[str]()
 

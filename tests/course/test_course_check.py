@@ -64,6 +64,15 @@ def test_a_course_that_has_released_nothing_is_not_stale(root: Path) -> None:
     assert run.code == 0 and f"{FIFTH}: not released yet." in run.out, run.out
 
 
+def test_a_course_without_its_configuration_is_told_where_the_kits_is(root: Path) -> None:
+    course = new_course(root)
+    (course.directory / "nbgrader_config.py").unlink()
+    run = check(course)
+    assert run.code == 2 and "the course has no nbgrader_config.py" in run.out, run.out
+    assert (course.directory / ".course/made/nbgrader_config.py").is_file()
+    assert ".course/made/nbgrader_config.py" in run.out
+
+
 @pytest.mark.parametrize("name", ["my_test", "check_mine"])
 def test_tests_that_nothing_would_run_are_refused_before_they_are_released(
     course: Course, name: str

@@ -10,12 +10,12 @@ from nbgrader.utils import notebook_hash
 
 from autograder.cli.student_files import write_student_files
 from autograder.course import course_records
-from autograder.course.course_records import PageDelivery, deliver_class, deliver_pages
+from autograder.course.course_records import CourseRecords, PageDelivery, deliver_pages
 from autograder.course.creation import Course
 from autograder.course.settings import open_gradebook, read_settings
 from autograder.errors import KitError
 from autograder.grading.classroom import JudgedClass
-from autograder.grading.digest import without_judging
+from autograder.grading.digest import unfinished
 from autograder.grading.grader_pool import GraderPool
 from autograder.grading.watched_process import Bounds
 from autograder.reports.gradebook_entry import ClassGradebook
@@ -63,7 +63,7 @@ def judged_class(course: Course, *students: str) -> JudgedClass:
     exercise = course.exercise(NAME)
     read = [read_submission(course.submitted(NAME, name), exercise, name) for name in students]
     finding = Finding(Outcome.WRONG_VALUES, "Something is wrong.")
-    return JudgedClass.in_memory(read, [without_judging(exercise, each, finding) for each in read])
+    return JudgedClass.in_memory(read, [unfinished(exercise, each, finding) for each in read])
 
 
 def test_who_cannot_be_given_a_page_loses_no_other_file_and_nobody_else_loses_theirs(
@@ -84,7 +84,7 @@ def test_who_cannot_be_given_a_page_loses_no_other_file_and_nobody_else_loses_th
             made = [output / "verdicts" / f"{name}.json", output / "feedback" / f"{name}.txt"]
             assert all(file.is_file() for file in made)
         with pytest.raises(KitError, match="cannot be put where nbgrader looks") as told:
-            deliver_class(course, NAME, [PLAIN], pool)
+            CourseRecords(course, course.exercise(NAME)).deliver([PLAIN], pool)
     assert told.value.place == str(in_the_way)
 
 
@@ -107,7 +107,7 @@ def test_a_page_that_takes_too_much_memory_on_its_way_is_made_and_told_and_not_t
         made[WRONG].write_bytes(b"x" * 19_000_000)
         monkeypatch.setattr(course_records, "HANDLING", Bounds(30.0, 120.0, megabytes=8))
         with pytest.raises(KitError, match="8 megabytes") as told:
-            deliver_class(course, NAME, [WRONG], pool)
+            CourseRecords(course, exercise).deliver([WRONG], pool)
     assert told.value.place == str(course.feedback(NAME, WRONG))
     assert [file.suffix for file in course.feedback(NAME, WRONG).glob("*")] == []
 

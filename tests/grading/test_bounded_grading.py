@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from autograder.grading.class_task import HandIn
-from autograder.grading.classroom import GradingRun, grade_class, read_class
+from autograder.grading.classroom import grade_class, read_class
 from autograder.grading.grader_pool import GraderPool
-from autograder.grading.journal import JOURNAL, Journal
+from autograder.grading.journal import JOURNAL, GradingRun, Journal
 from autograder.grading.watched_process import Bounds
 from autograder.submission.reading import Submission
 from autograder.values.exercise import Exercise, read_exercise

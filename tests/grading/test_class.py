@@ -14,15 +14,17 @@ import pytest
 from autograder.authoring.leak import refuse_leaks, secrets_of
 from autograder.errors import KitError
 from autograder.grading.batch import grade_batch
-from autograder.grading.classroom import _equal, grade_class
+from autograder.grading.classroom import _equal, judge_class
 from autograder.grading.digest import input_seed
-from autograder.grading.journal import JOURNAL, Journal
+from autograder.grading.grader_pool import GraderPool
+from autograder.grading.journal import DEFAULT_RUN, JOURNAL, Journal
 from autograder.sandbox import SandboxedStudent, Zygote
 from autograder.submission.reading import Submission, read_submission
 from autograder.values.exercise import Exercise, read_exercise
 from autograder.values.verdict import Outcome, StepVerdict, Verdict
 from demo.sample_class import SampleStudent, hand_in, read_sample_class
 from support.copied_exercise import copy_exercise
+from support.verdicts import found_in
 from support.written_exercise import changed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -81,15 +83,10 @@ def submissions(
 
 @pytest.fixture(scope="module")
 def verdicts(exercise: Exercise, submissions: tuple[Submission, ...]) -> dict[str, Verdict]:
-    told: list[str] = []
-    graded = grade_class(
-        exercise,
-        submissions,
-        on_verdict=lambda verdict: told.append(verdict.student),
-        processes=1,
-    )
-    assert sorted(told) == sorted(submission.student for submission in submissions)
-    assert [verdict.student for verdict in graded] == [each.student for each in submissions]
+    with GraderPool(1) as pool:
+        graded = list(judge_class(exercise, submissions, pool, DEFAULT_RUN))
+    told = sorted(verdict.student for verdict in graded)
+    assert told == sorted(submission.student for submission in submissions)
     return {verdict.student: verdict for verdict in graded}
 
 
@@ -336,7 +333,7 @@ def test_every_verdict_that_the_kit_gives_is_kept_and_used_again(
     for name, verdict in verdicts.items():
         key = f"{NAME}:{verdict.code_hash}:{verdict.exercise_hash}:{name}"
         journal.keep(key, verdict)
-        kept = journal.find(key, name, exercise)
+        kept = found_in(journal, key, name, exercise)
         assert kept == (None if name == "rejected" else verdict), name
 
 
@@ -353,8 +350,4 @@ def test_equal_code_has_one_verdict_where_the_remarks_on_its_files_are_equal_too
     ada = Submission("ada", NAME, ("x = 1",), Path("ada.py"))
     carl = replace(ada, student="carl", path=Path("carl.py"))
     bea = replace(ada, student="bea", remarks=("final.py was read; there is no bea.py.",))
-    groups = _equal([ada, bea, carl])
-    assert sorted([each.student for each in group] for group in groups) == [
-        ["ada", "carl"],
-        ["bea"],
-    ]
+    assert _equal([ada, bea, carl]) == {0: ["ada", "carl"], 1: ["bea"]}

@@ -23,12 +23,13 @@ from autograder.errors import KitError
 from autograder.grading.batch import grade_batch
 from autograder.grading.class_run import grade_task, kept_task
 from autograder.grading.class_task import GradingOptions
-from autograder.grading.grader_pool import GraderPool
+from autograder.grading.grader_pool import GraderPool, PlacedResult
 from autograder.grading.journal import JOURNAL, Journal
 from autograder.submission.reading import Submission
 from autograder.values.exercise import read_exercise
 from support.mixed_class import mixed_class
 from support.simulated_judges import SimulatedJudges
+from support.verdicts import found_in
 
 SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
 EXERCISE = read_exercise(SOLUTIONS / "numpy_single_head")
@@ -142,7 +143,7 @@ def test_what_was_judged_is_read_again_as_it_was_whatever_becomes_of_the_hand_in
 class NoJudges(SimulatedJudges):
     """Grader processes that do not start."""
 
-    def run(self, *work: Any, **more: Any) -> None:
+    def results(self, *work: Any, **more: Any) -> Iterator[PlacedResult]:
         raise KitError("no sandbox", place="here", cure="none")
 
 
@@ -167,6 +168,6 @@ def test_what_was_judged_stands_until_it_is_judged_again(
         keys = [key for (key,) in database.execute("select key from verdicts")]
     killed = journal.judged_anew(keys)
     killed.__enter__()
-    assert journal.find(keys[0], first[0].student, EXERCISE) is None
+    assert found_in(journal, keys[0], first[0].student, EXERCISE) is None
     with kept_task(found.task, pool, options, console) as class_:
         assert list(class_.verdicts) == first

@@ -35,7 +35,10 @@ def run(
     found: dict[int, Any] = {}
     lost: dict[int, Loss] = {}
     with GraderPool(processes) as pool:
-        pool.run(work, items, bounds, result=found.__setitem__, lost=lost.__setitem__, batch=batch)
+        for place, each in pool.results(work, items, bounds, batch):
+            told = lost if isinstance(each, Loss) else found
+            assert place not in told
+            told[place] = each
     assert sorted([*found, *lost]) == list(range(len(items)))  # everybody is told, once
     return found, lost
 
@@ -56,14 +59,7 @@ def test_other_work_in_between_is_heard_and_done() -> None:
     told: list[tuple[int, Any]] = []
     with GraderPool(1) as pool:
         for work in (grader_work.do_batch_after_batch, grader_work.do) * 2:
-            pool.run(
-                work,
-                ["item"] * 3,
-                BOUNDS,
-                result=lambda place, result: told.append((place, result)),
-                lost=lambda place, loss: pytest.fail(loss.detail),
-                batch=2,
-            )
+            told += pool.results(work, ["item"] * 3, BOUNDS, 2)
     assert [place for place, _ in told] == [0, 1, 2] * 4
     sessions = [result[1] for _, result in told if isinstance(result, tuple)]
     assert sessions == [0, 0, 0, 1, 1, 1]  # its own batches, and those after the other work
@@ -85,16 +81,9 @@ def test_a_grader_process_works_in_the_root_folder() -> None:
 def test_a_process_prepares_before_its_work_and_works_also_when_that_fails(
     preparation: Callable[[], None],
 ) -> None:
-    told: dict[int, Any] = {}
     with GraderPool(1) as pool:
         pool.begin(3, preparation)
-        pool.run(
-            grader_work.tell_prepared,
-            ["item"],
-            BOUNDS,
-            result=told.__setitem__,
-            lost=lambda place, loss: pytest.fail(loss.detail),
-        )
+        told = dict(pool.results(grader_work.tell_prepared, ["item"], BOUNDS))
     assert told == {0: preparation is grader_work.prepare}
 
 
@@ -177,18 +166,6 @@ def test_the_last_batches_are_small_so_that_all_processes_end_together() -> None
     assert sizes[8] == 16 and sizes[1] >= 4
 
 
-def test_a_second_process_begins_in_the_middle_and_goes_on_there(tmp_path: Path) -> None:
-    """So a process gets items that lie together."""
-    file = tmp_path / "last"
-    items = [f"until:{file}", *["item"] * 6, f"makes:{file}"]
-    order: list[int] = []
-    with GraderPool(2) as pool:
-        pool.run(
-            grader_work.do, items, BOUNDS, result=lambda place, _: order.append(place), lost=_fail
-        )
-    assert order[:3] == [4, 5, 6] and sorted(order) == list(range(8))
-
-
 class OneOnly(WatchedProcess):
     """A grader process of which only the first can start; `last` is there once all have failed."""
 
@@ -241,14 +218,15 @@ def test_a_further_process_that_cannot_start_stops_nobody_who_is_at_work(
 
 def test_where_others_cannot_start_one_that_has_just_finished_goes_on() -> None:
     """At that moment nobody is at work, and still there is somebody to do it."""
-    done: dict[int, str] = {}
     with GraderPool(2) as pool:
-        pool.run(grader_work.do, ["item"], BOUNDS, result=done.__setitem__, lost=_fail)
-        ended = grader_pool._Batch([0])
+        assert len(list(pool.results(grader_work.do, ["item"], BOUNDS))) == 1
+        ended, waiting = grader_pool._Batch([0]), grader_pool.WaitingItems(0)
         for _ in range(grader_pool.MOST_FALSE_STARTS):
-            left = pool._settled(ended, Loss(Cause.ENDED, "signal SIGKILL", ()), Counter(), _fail)
-        assert left == [[0]] and pool.processes == 1
-        pool.run(grader_work.do, ["again"], BOUNDS, result=done.__setitem__, lost=_fail)
+            loss = Loss(Cause.ENDED, "signal SIGKILL")
+            assert list(pool._settled(ended, loss, waiting)) == []
+            assert waiting.take(1) == [0]
+        assert pool.processes == 1
+        done = dict(pool.results(grader_work.do, ["again"], BOUNDS))
     assert done[0].startswith("again by ")
 
 
@@ -274,13 +252,7 @@ def test_what_the_work_itself_needs_is_not_bounded_by_the_batch_before() -> None
     done: list[str] = []
     with GraderPool(1) as pool:
         for work in (grader_work.do, grader_work.needs_much_itself):
-            pool.run(
-                work,
-                ["item"],
-                BOUNDS,
-                result=lambda place, result: done.append(result),
-                lost=lambda place, loss: done.append(loss.detail),
-            )
+            done += [result for _, result in pool.results(work, ["item"], BOUNDS)]
     first, second = done
     assert first == second, "the same process has done both"
 
@@ -359,14 +331,9 @@ def test_processes_that_never_begin_are_told_and_not_tried_for_ever() -> None:
 
 def test_no_process_is_left_behind() -> None:
     with GraderPool(2) as pool:
-        told: dict[int, Any] = {}
-        pool.run(grader_work.do, ["a", "b"], BOUNDS, result=told.__setitem__, lost=_fail)
-        processes = {int(words.split()[2]) for words in told.values()}
+        told = pool.results(grader_work.do, ["a", "b"], BOUNDS)
+        processes = {int(words.split()[2]) for _, words in told}
     assert processes and not any(_alive(process) for process in processes)
-
-
-def _fail(place: int, loss: Loss) -> None:
-    raise AssertionError((place, loss))
 
 
 def _alive(process: int) -> bool:

@@ -28,6 +28,7 @@ from autograder.grading.digest import (
     shared_seed,
     worker_seed,
 )
+from autograder.grading.journal import GradingRun
 from autograder.judging.inprocess import InProcess
 from autograder.submission.reading import Submission
 from autograder.values.exercise import Exercise, read_exercise
@@ -48,7 +49,9 @@ def handed_in(code: str, exercise: Exercise = EXERCISE) -> Submission:
 
 
 def graded(code: str, folder: Path = NUMPY, secret: bytes = SECRET) -> Verdict:
-    (verdict,) = grade_batch(folder, [handed_in(code, read_exercise(folder))], secret=secret)
+    (verdict,) = grade_batch(
+        folder, [handed_in(code, read_exercise(folder))], GradingRun(secret=secret)
+    )
     return verdict
 
 

@@ -31,6 +31,7 @@ from demo.sample_class import hand_in
 from support.broken.case import ASSIGNMENT, EXERCISE, NAME, ROOT
 from support.copied_exercise import copy_exercise
 from support.released_course import sample_class
+from support.verdicts import found_in
 
 STUDENTS = ("broken_syntax", "half_finished", "mistake_not_scaled", "reference")
 TWIN = "twin_of_reference"
@@ -129,11 +130,11 @@ def test_a_journal_gives_back_what_it_was_given_but_not_while_it_is_judged_anew(
     verdict = verdicts["broken_syntax"]
     key = key_of(verdict)
     journal.keep(key, verdict)
-    assert journal.find(key, "another", EXERCISE) == replace(verdict, student="another")
-    assert journal.find("another key", "another", EXERCISE) is None
+    assert found_in(journal, key, "another", EXERCISE) == replace(verdict, student="another")
+    assert found_in(journal, "another key", "another", EXERCISE) is None
     with journal.judged_anew([key]):
-        assert journal.find(key, "another", EXERCISE) is None
-    assert journal.find(key, "another", EXERCISE) == replace(verdict, student="another")
+        assert found_in(journal, key, "another", EXERCISE) is None
+    assert found_in(journal, key, "another", EXERCISE) == replace(verdict, student="another")
 
 
 def test_no_lock_is_held_between_two_verdicts_and_all_is_in_its_place_at_the_end(
@@ -146,7 +147,7 @@ def test_no_lock_is_held_between_two_verdicts_and_all_is_in_its_place_at_the_end
             journal.keep(key_of(verdict), verdict)
             with closing(sqlite3.connect(journal.path, timeout=0.0)) as other:
                 other.execute("begin immediate")
-    assert all(journal.find(key_of(v), v.student, EXERCISE) == v for v in verdicts.values())
+    assert all(found_in(journal, key_of(v), v.student, EXERCISE) == v for v in verdicts.values())
     assert [file.name for file in tmp_path.iterdir()] == [JOURNAL]
 
 
@@ -165,7 +166,7 @@ def test_a_verdict_is_not_kept_in_a_journal_that_was_removed_meanwhile(
     kept_here.path.unlink()
     kept_here.prepare()
     kept_here.keep(key_of(verdict), verdict)
-    assert kept_here.find(key_of(verdict), "ada", EXERCISE)
+    assert found_in(kept_here, key_of(verdict), "ada", EXERCISE)
 
 
 def key_of(verdict: Verdict) -> str:
@@ -292,17 +293,19 @@ def test_a_row_that_the_kit_cannot_have_written_is_not_used(
 ) -> None:
     verdict = verdicts["reference"]
     key, row = key_of(verdict), json.loads(verdict.to_json())
-    assert kept_in(tmp_path, verdict, json.dumps(row)).find(key, "ada", EXERCISE)
+    assert found_in(kept_in(tmp_path, verdict, json.dumps(row)), key, "ada", EXERCISE)
     FORGED[forged](row)
     journal = kept_in(tmp_path, verdict, json.dumps(row))
-    assert journal.find(key, "ada", EXERCISE) is None
+    assert found_in(journal, key, "ada", EXERCISE) is None
     journal.keep(key, verdict)
-    assert journal.find(key, "ada", EXERCISE) == replace(verdict, student="ada")
+    assert found_in(journal, key, "ada", EXERCISE) == replace(verdict, student="ada")
 
 
 def test_a_row_that_is_no_text_is_not_used(tmp_path: Path, verdicts: dict[str, Verdict]) -> None:
     verdict = verdicts["reference"]
-    assert kept_in(tmp_path, verdict, b"\xff\x00").find(key_of(verdict), "ada", EXERCISE) is None
+    assert (
+        found_in(kept_in(tmp_path, verdict, b"\xff\x00"), key_of(verdict), "ada", EXERCISE) is None
+    )
 
 
 @pytest.mark.slow

@@ -6,23 +6,22 @@ should is in test_bounded_grading and test_grader_pool.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
 
 import pytest
 
 from autograder.grading.class_task import HandIn
-from autograder.grading.classroom import ClassJudging, GradingRun, grade_class, read_class
+from autograder.grading.classroom import ClassJudging, grade_class, read_class
 from autograder.grading.digest import JudgedStep
-from autograder.grading.grader_pool import Cause, GraderPool, Loss
-from autograder.grading.journal import JOURNAL, Journal, judging_key
+from autograder.grading.grader_pool import Cause, Loss, PlacedResult
+from autograder.grading.journal import JOURNAL, GradingRun, Journal
 from autograder.grading.watched_process import Bounds
 from autograder.submission.reading import Submission
 from autograder.values.symbols import why_not_graded
 from autograder.values.verdict import Outcome, Verdict
-from support.verdicts import EXERCISE, verdict
+from support.verdicts import EXERCISE, found_in, verdict
 
 ADA = Submission("ada", EXERCISE.name, ("x = 1",), Path("ada.py"))
 BEN = Submission("ben", EXERCISE.name, ADA.cells, Path("ben.py"))
@@ -37,21 +36,14 @@ class LosingPool:
     asked: list[tuple[str, bool]] = field(default_factory=list)
     processes: int = 1
 
-    def run(
-        self,
-        work: object,
-        items: Sequence[Submission],
-        bounds: Bounds,
-        *,
-        result: Callable[[int, Verdict], None],
-        lost: Callable[[int, Loss], None],
-        batch: int = 1,
-    ) -> None:
-        """Note who is asked, and whether together; see `GraderPool.run`."""
+    def results(
+        self, work: object, items: Sequence[Submission], bounds: Bounds, batch: int = 1
+    ) -> Iterator[PlacedResult]:
+        """Note who is asked, and whether together; see `Pool.results`."""
         for place, item in enumerate(items):
             loss = self.losses[min(len(self.asked), len(self.losses) - 1)]
             self.asked.append((item.student, isinstance(work, ClassJudging) and work.run.together))
-            lost(place, loss)
+            yield place, loss
 
 
 def loss(cause: Cause, *parts: JudgedStep) -> Loss:
@@ -67,8 +59,9 @@ def run(tmp_path: Path) -> GradingRun:
 
 def kept(run: GradingRun, found: Verdict) -> Verdict | None:
     assert run.journal is not None
-    key = judging_key(ADA, found.exercise_hash, run.allow_process, run.layer_earns_steps)
-    return Journal(run.journal).find(key, found.student, EXERCISE)
+    return found_in(
+        Journal(run.journal), run.key(ADA, found.exercise_hash), found.student, EXERCISE
+    )
 
 
 @pytest.mark.parametrize(
@@ -122,7 +115,7 @@ def test_a_grader_that_was_ended_from_outside_or_kept_waiting_is_no_verdict_on_a
 @pytest.mark.parametrize("cause", Cause)
 def test_only_what_a_hand_in_does_to_its_reading_rejects_it(run: GradingRun, cause: Cause) -> None:
     pool = LosingPool((loss(cause),))
-    (ada,) = read_class(cast(GraderPool, pool), EXERCISE, [HandIn("ada", (ADA.path,))])
+    (ada,) = read_class(pool, EXERCISE, [HandIn("ada", (ADA.path,))])
     assert ada.rejected and ada.cells == ()
     ours = ada.rejected.outcome is Outcome.INFRASTRUCTURE
     assert ours == cause.ours and ours == ("hand it in again" not in ada.rejected.fact)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from autograder.grading.batch import grade_batch
+from autograder.grading.journal import GradingRun
 from autograder.submission.reading import Submission
 
 SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
@@ -138,7 +139,7 @@ def lost(exercise: str, codes: dict[str, str]) -> dict[str, list[str]]:
         verdict.student: [
             step.name for step in verdict.steps if not step.passes and step.max_points
         ]
-        for verdict in grade_batch(folder, handed_in, secret=b"a secret of this test")
+        for verdict in grade_batch(folder, handed_in, GradingRun(secret=b"a secret of this test"))
     }
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from autograder.grading.batch import grade_batch
+from autograder.grading.journal import GradingRun
 from autograder.submission.reading import Submission
 from autograder.values.exercise import read_exercise
 from autograder.values.verdict import Outcome, Verdict
@@ -141,7 +142,7 @@ def verdicts() -> dict[str, Verdict]:
     handed_in = [
         Submission(case, name, (f"{SOLUTION}\n\n{code}",), FOLDER) for case, code in codes.items()
     ]
-    graded = grade_batch(FOLDER, handed_in, secret=b"of this test")
+    graded = grade_batch(FOLDER, handed_in, GradingRun(secret=b"of this test"))
     return {verdict.student: verdict for verdict in graded}
 
 

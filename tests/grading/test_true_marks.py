@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from autograder.grading.batch import grade_batch
+from autograder.grading.journal import GradingRun
 from autograder.submission.reading import Submission
 from autograder.values.exercise import read_exercise
 from autograder.values.verdict import Verdict
@@ -87,7 +88,7 @@ def verdicts() -> dict[str, Verdict]:
     texts = {name: f"{solution}\n\nimport math\n\n{code}" for name, code in codes.items()}
     name = read_exercise(folder).name
     handed_in = [Submission(case, name, (text,), folder) for case, text in texts.items()]
-    graded = grade_batch(folder, handed_in, secret=b"of this test")
+    graded = grade_batch(folder, handed_in, GradingRun(secret=b"of this test"))
     return {verdict.student: verdict for verdict in graded}
 
 
@@ -117,5 +118,5 @@ class SingleHeadAttention(SingleHeadAttention):
 """
     name = read_exercise(folder).name
     handed_in = Submission("late", name, (f"{solution}\n\n{code}",), folder)
-    (verdict,) = grade_batch(folder, [handed_in], secret=b"of this test")
+    (verdict,) = grade_batch(folder, [handed_in], GradingRun(secret=b"of this test"))
     assert verdict.points == verdict.max_points, verdict.steps

@@ -16,7 +16,7 @@ from rich.console import Console
 from autograder.cli.follow_ups import find_follow_ups
 from autograder.errors import KitError
 from autograder.grading.class_run import ClassProgress
-from autograder.grading.digest import infrastructure, without_judging
+from autograder.grading.digest import infrastructure, unfinished
 from autograder.platforms.csv_table import list_of, read_table
 from autograder.platforms.mark_export import (
     canvas_column,
@@ -88,7 +88,7 @@ def found(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Submission, V
     if request.param is our_fault:
         return submission, infrastructure(EXERCISE, submission, "no memory is left"), reason
     assert submission.rejected
-    return submission, without_judging(EXERCISE, submission, submission.rejected), reason
+    return submission, unfinished(EXERCISE, submission, submission.rejected), reason
 
 
 def printed(content: object) -> str:

@@ -54,7 +54,7 @@ def verdicts(submissions: list[Submission]) -> list[Verdict]:
     first, second, *rest = submissions
     judged = grade_batch(EXERCISE.folder, rest)
     assert {"s2", "rejected"} < {verdict.student for verdict in judged}
-    odd = (infrastructure(EXERCISE, first, "a fault"), unfinished(EXERCISE, second, (), cut, 1))
+    odd = (infrastructure(EXERCISE, first, "a fault"), unfinished(EXERCISE, second, cut, seed=1))
     return [*odd, *judged, replace(judged[0], student="twin")]
 
 

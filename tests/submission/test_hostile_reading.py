@@ -26,7 +26,7 @@ from autograder.course.intake import Skeleton, from_script, onto_skeleton
 from autograder.course.page import clean_markdown, highlight_code
 from autograder.errors import KitError
 from autograder.grading.batch import grade_batch
-from autograder.grading.journal import JOURNAL, Journal, judging_key
+from autograder.grading.journal import DEFAULT_RUN, JOURNAL, GradingRun, Journal
 from autograder.submission import cells as cells_of_a_hand_in
 from autograder.submission import code as code_of_a_file
 from autograder.submission import reading
@@ -52,6 +52,7 @@ from autograder.submission.reading import (
 from autograder.values.exercise import Exercise, read_exercise
 from autograder.values.sanitize import terminal_line
 from autograder.values.verdict import Outcome, Verdict
+from support.verdicts import found_in
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "numpy_single_head"
@@ -81,7 +82,7 @@ def handed_in(folder: Path, content: str, name: str = f"{NAME}.py", of: str = "e
 
 
 def judged(*submissions: Submission, journal: Path | None = None) -> dict[str, Verdict]:
-    verdicts = grade_batch(EXERCISE.folder, submissions, journal_file=journal)
+    verdicts = grade_batch(EXERCISE.folder, submissions, GradingRun(journal))
     return {verdict.student: verdict for verdict in verdicts}
 
 
@@ -287,12 +288,12 @@ def test_the_hash_of_the_code_covers_all_that_decides_a_verdict(tmp_path: Path) 
 def test_the_key_of_a_verdict_covers_what_was_remarked_and_what_is_demanded(tmp_path: Path) -> None:
     one = handed_in(tmp_path, "x = 1", "one.py")
     keys = {
-        judging_key(one, "e", False),
-        judging_key(one, "e", True),
-        judging_key(one, "f", False),
-        judging_key(replace(one, remarks=("a", "b")), "e", False),
-        judging_key(replace(one, remarks=("a, b",)), "e", False),
-        judging_key(replace(one, cells=("x = 2",)), "e", False),
+        DEFAULT_RUN.key(one, "e"),
+        GradingRun(allow_process=True).key(one, "e"),
+        DEFAULT_RUN.key(one, "f"),
+        DEFAULT_RUN.key(replace(one, remarks=("a", "b")), "e"),
+        DEFAULT_RUN.key(replace(one, remarks=("a, b",)), "e"),
+        DEFAULT_RUN.key(replace(one, cells=("x = 2",)), "e"),
     }
     assert len(keys) == 6
 
@@ -309,9 +310,9 @@ def kept(ada: tuple[Submission, Verdict], tmp_path: Path) -> tuple[Journal, str,
     submission, verdict = ada
     journal = Journal(tmp_path / JOURNAL)
     assert journal.prepare() is None
-    key = judging_key(submission, verdict.exercise_hash, False)
+    key = DEFAULT_RUN.key(submission, verdict.exercise_hash)
     journal.keep(key, verdict)
-    assert journal.find(key, "ada", EXERCISE) == verdict
+    assert found_in(journal, key, "ada", EXERCISE) == verdict
     return journal, key, verdict
 
 
@@ -330,7 +331,7 @@ def test_a_row_that_is_not_about_the_same_code_is_not_used(
 ) -> None:
     journal, key, verdict = kept
     journal.keep(key, change(verdict))
-    assert journal.find(key, "ada", EXERCISE) is None
+    assert found_in(journal, key, "ada", EXERCISE) is None
 
 
 @pytest.mark.parametrize(
@@ -353,7 +354,7 @@ def test_a_row_that_is_no_verdict_is_not_used(
     with sqlite3.connect(journal.path) as connection:
         connection.execute("update verdicts set verdict = ?", (text,))
     connection.close()
-    assert journal.find(key, "ada", EXERCISE) is None
+    assert found_in(journal, key, "ada", EXERCISE) is None
 
 
 @pytest.mark.parametrize(
@@ -373,9 +374,9 @@ def test_a_journal_that_holds_more_than_verdicts_is_set_aside(
     connection.executescript(sql)
     connection.close()
     assert "was moved to journal.sqlite.broken-1" in str(journal.prepare())
-    assert journal.find(key, "ada", EXERCISE) is None
+    assert found_in(journal, key, "ada", EXERCISE) is None
     journal.keep(key, verdict)
-    assert journal.find(key, "ada", EXERCISE) == verdict
+    assert found_in(journal, key, "ada", EXERCISE) == verdict
 
 
 @pytest.mark.parametrize("kind", ["link", "dangling link", "pipe"])

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from autograder.grading.batch import grade_batch
+from autograder.grading.journal import GradingRun
 from autograder.learning.checking import check_work
 from autograder.learning.process import Child
 from autograder.learning.results import Checkup
@@ -457,7 +458,9 @@ def graded(tmp_path: Path, name: str, table: Mapping[str, str]) -> dict[str, Ver
         file.parent.mkdir()
         file.write_text(text, encoding="utf-8")
         submissions.append(read_submission(file, exercise, str(number)))
-    return dict(zip(table, grade_batch(folder, submissions, graded=tmp_path), strict=True))
+    return dict(
+        zip(table, grade_batch(folder, submissions, GradingRun(graded=tmp_path)), strict=True)
+    )
 
 
 def checked(tmp_path: Path, name: str, text: str) -> Checkup:
@@ -638,7 +641,7 @@ def test_in_a_notebook_lines_are_counted_by_cell(tmp_path: Path) -> None:
     file.write_text(json.dumps(notebook), encoding="utf-8")
     folder = ROOT / "solutions" / NUMPY
     submission = read_submission(file, read_exercise(folder), "anna")
-    (verdict,) = grade_batch(folder, [submission], graded=tmp_path)
+    (verdict,) = grade_batch(folder, [submission], GradingRun(graded=tmp_path))
     assert said(verdict)["softmax"] == (
         "Line 3 of its cell still raises `NotImplementedError`: delete it."
     )

@@ -5,12 +5,12 @@ They stand where a cluster stands, so everything else of a run is the real thing
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from autograder.grading.classroom import ClassJudging, kept_by
+from autograder.grading.classroom import ClassJudging
 from autograder.grading.digest import exercise_hash
-from autograder.grading.grader_pool import Loss
+from autograder.grading.grader_pool import PlacedResult
 from autograder.grading.watched_process import Bounds
 from autograder.submission.reading import Submission
 from autograder.values.exercise import read_exercise
@@ -25,17 +25,10 @@ class SimulatedJudges:
     def __init__(self, verdicts: Sequence[Verdict]) -> None:
         self._texts = [verdict.to_json() for verdict in verdicts]
 
-    def run(
-        self,
-        work: ClassJudging,
-        items: Sequence[Submission],
-        bounds: Bounds,
-        *,
-        result: Callable[[int, Verdict], None],
-        lost: Callable[[int, Loss], None],
-        batch: int = 1,
-    ) -> None:
-        """Return a verdict on each item, and keep it in the journal; see `GraderPool.run`."""
+    def results(
+        self, work: ClassJudging, items: Sequence[Submission], bounds: Bounds, batch: int = 1
+    ) -> Iterator[PlacedResult]:
+        """Give a verdict on each item, and keep it in the journal; see `Pool.results`."""
         exercise, digest = read_exercise(work.folder), exercise_hash(work.folder)
         for place, item in enumerate(items):
             verdict = replace(
@@ -44,4 +37,4 @@ class SimulatedJudges:
                 code_hash=item.code_hash,
                 exercise_hash=digest,
             )
-            result(place, kept_by(work.run, exercise, item, verdict))
+            yield place, work.run.kept(verdict, exercise, item)

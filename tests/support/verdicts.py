@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from autograder.values.exercise import read_exercise
+from autograder.grading.journal import Journal
+from autograder.values.exercise import Exercise, read_exercise
 from autograder.values.verdict import (
     ChainVerdict,
     CheckVerdict,
@@ -25,3 +26,9 @@ def verdict(student: str, **wrong: Finding) -> Verdict:
     )
     facts = (f"hash of {student[::-1]}", "e3b0c442", 7, "strong", 0.5)
     return Verdict(EXERCISE.name, student, steps, ChainVerdict(Outcome.PASSED), *facts)
+
+
+def found_in(journal: Journal, key: str, student: str, exercise: Exercise) -> Verdict | None:
+    """The verdict that a journal holds under a key, as that of a student."""
+    with journal.reading() as find:
+        return find(key, student, exercise)

@@ -1,4 +1,4 @@
-"""What is handed out again, how often, and what is believed of what comes back."""
+"""What is believed of what comes back, and how an exercise travels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder.cluster.cluster_run import MOST_TRIES, HandOut, is_answer
+from autograder.cluster.cluster_pool import is_answer
 from autograder.cluster.remote_grader import pack, receive, unpack
 from autograder.errors import KitError
 from autograder.grading.digest import exercise_hash
@@ -17,54 +17,6 @@ from autograder.grading.grader_pool import Cause, Loss
 from autograder.submission.reading import Submission
 from autograder.values.verdict import Finding, Outcome, Verdict
 from support.verdicts import EXERCISE, verdict
-
-
-def test_every_hand_in_is_handed_out_once_in_batches() -> None:
-    out = HandOut(5, 2)
-    assert [out.next("worker") for _ in range(4)] == [[0, 1], [2, 3], [4], []]
-    assert not out.over
-    assert [out.settle(place) for place in range(5)] == [True] * 5
-    assert out.over
-
-
-def test_what_a_dead_worker_had_is_handed_out_again_one_by_one_and_after_the_rest() -> None:
-    out = HandOut(4, 2)
-    assert out.retry(out.next("dead")) == []
-    assert [out.next("alive") for _ in range(3)] == [[2, 3], [0], [1]]
-
-
-def test_a_batch_that_nobody_worked_on_costs_no_try() -> None:
-    out = HandOut(2, 2)
-    for _ in range(MOST_TRIES + 1):
-        out.give_back(out.next("worker"))
-    assert out.next("another") == [0, 1]
-
-
-def test_a_hand_in_that_ends_every_worker_is_given_up_and_the_others_are_not() -> None:
-    out = HandOut(2, 2)
-    given_up: list[int] = []
-    handed: list[list[int]] = []
-    while places := out.next(f"worker {len(handed)}"):
-        handed.append(places)
-        assert len(handed) < 3 * MOST_TRIES
-        if 1 in places:
-            given_up += out.retry(places)
-        else:
-            out.settle(*places)
-    assert given_up == [1] and not out.over
-    assert out.settle(1) and out.over
-    assert sum(1 in places for places in handed) == MOST_TRIES
-
-
-def test_a_hand_in_that_was_judged_twice_counts_once() -> None:
-    out = HandOut(1, 1)
-    places = out.next("worker")
-    out.retry(places)
-    assert out.settle(0) and not out.settle(0)
-    assert out.retry([0]) == [] and out.over
-
-
-# --- what comes back -----------------------------------------------------------------------------
 
 
 @pytest.fixture
