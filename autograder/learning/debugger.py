@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import bdb
 import functools
-import linecache
 import os
 import pdb
 import sys
-import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -21,9 +19,9 @@ from typing import Any
 from autograder.judging.examples import Example
 from autograder.judging.expectation import Agrees
 from autograder.judging.inprocess import InProcess
-from autograder.learning.job import MODULE, run_cell
+from autograder.learning.job import OwnCode, run_cell
 from autograder.values.request import Request
-from autograder.worker.arrays import Generators, ImportGuard, to_library
+from autograder.worker.arrays import Generators, to_library
 from autograder.worker.wire import copied
 
 EXPECTED = "expected"  # the name of the expected result, for who debugs
@@ -32,9 +30,9 @@ EXPECTED = "expected"  # the name of the expected result, for who debugs
 class LearnersDebugger(pdb.Pdb):
     """A debugger that knows which files are the learner's own."""
 
-    def __init__(self, files: Sequence[str]) -> None:
+    def __init__(self, files: Collection[str]) -> None:
         super().__init__(nosigint=True)
-        self._files = frozenset(files)
+        self._files = files
         self.saw_exception = False
         self.left = False
 
@@ -65,26 +63,17 @@ class LearnersDebugger(pdb.Pdb):
 class DebuggedWork:
     """A learner's cells, loaded in this process, with a debugger around one function.
 
-    file, cells, imports: the code, and the lines of import that it lacks. packages: what it may
-    import. tell: shows a sentence.
+    job: what a child would be told to do. tell: shows a sentence.
     """
 
-    def __init__(
-        self,
-        file: Path,
-        cells: Sequence[str],
-        imports: Sequence[str],
-        packages: Sequence[str],
-        tell: Callable[[str], None],
-    ) -> None:
+    def __init__(self, job: Mapping[str, Any], tell: Callable[[str], None]) -> None:
         self._tell = tell
-        self._module = types.ModuleType(MODULE)
-        self.names = vars(self._module)
-        self._cells = {_name(file, number): cell for number, cell in enumerate(cells, 1)}
-        if file.suffix == ".py":
-            self._cells = {str(file): cell for cell in cells}
-        self._debugger = LearnersDebugger(tuple(self._cells))
-        self._imports, self._packages = imports, packages
+        file, self._cells = Path(job["file"]), range(len(job["cells"]))
+        # In brackets, so that the debugger does not look for a file of that name.
+        names = [f"<{file.name}, cell {number + 1}>" for number in self._cells]
+        self._code = OwnCode({**job, "names": () if file.suffix == ".py" else names})
+        self.names = self._code.names
+        self._debugger = LearnersDebugger(self._code.lines.keys())
         self._calls = self._inside = 0
         self._judged: int | None = None
 
@@ -93,13 +82,10 @@ class DebuggedWork:
         os.environ["MPLBACKEND"] = "Agg"
         os.chdir(folder)
         sys.path.append(str(folder))
-        sys.modules[MODULE] = self._module
-        ImportGuard(self._packages, self._cells.keys()).install()
-        exec("\n".join(self._imports), self.names)
-        for name, cell in self._cells.items():
-            linecache.cache[name] = (len(cell), None, cell.splitlines(keepends=True), name)
+        self._code.begin()
+        for number in self._cells:
             with suppress(SyntaxError, SystemExit):  # the check has told it
-                run_cell(cell, name, self.names)
+                run_cell(*self._code.read(number), self.names)
 
     def ask(self, example: Example, library: str, *, everywhere: bool) -> bool:
         """Ask an example, and stop in the call that is judged, or `everywhere`.
@@ -188,8 +174,3 @@ def _calls_before(count: int) -> str:
 
 def _run(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
     return function(*arguments, **keywords)
-
-
-def _name(file: Path, number: int) -> str:
-    # In brackets, so that the debugger does not look for a file of that name.
-    return f"<{file.name}, cell {number}>"

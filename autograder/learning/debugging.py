@@ -49,12 +49,11 @@ def debug(folder: Path, words: str | None, console: Console, say: Say) -> None:
 
     examples = Questions.read(exercise.folder, exercise.library).of(step.name)
     number = run.checks.index(run.failing) if run.failing else 0
-    job = checking.job()
 
     def tell(text: str) -> None:
         console.print(Text(clean(text, LONGEST)))
 
-    work = DebuggedWork(Path(job["file"]), job["cells"], job["imports"], job["packages"], tell)
+    work = DebuggedWork(checking.job(), tell)
     here = Path.cwd()
     try:
         work.load(exercise.folder.resolve())

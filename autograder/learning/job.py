@@ -14,7 +14,6 @@ import io
 import linecache
 import sys
 import types
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -258,6 +257,37 @@ class Blocked(BaseException):
         self.name = name
 
 
+class OwnCode:
+    """A learner's code in a module of its own, whose names are `names`; see `Job` for the facts.
+
+    lines: of each cell that was read, by its name in tracebacks.
+    """
+
+    def __init__(self, facts: Mapping[str, Any]) -> None:
+        self._facts, self._file = facts, Path(facts["file"])
+        self._module = types.ModuleType(MODULE)
+        self.names: dict[str, Any] = vars(self._module)
+        self.lines: dict[str, list[str]] = {}
+
+    def begin(self) -> None:
+        """Make the module known, refuse packages that there are not, and run missing imports."""
+        sys.modules[MODULE] = self._module
+        ImportGuard(self._facts["packages"], self.lines.keys()).install()
+        exec("\n".join(self._facts["imports"]), self.names)
+
+    def read(self, number: int) -> tuple[str, str]:
+        """Return a cell and its name, whose lines tracebacks then show."""
+        cell, script = self._facts["cells"][number], self._file.suffix == ".py"
+        name = str(self._file) if script else f"{self._file.name}, cell {number + 1}"
+        name = self._facts["names"][number] if self._facts["names"] else name
+        # Of a file that is cut in pieces, each begins with blank lines in place of those before.
+        both = zip_longest(self.lines.get(name, ()), cell.split("\n"), fillvalue="")
+        self.lines[name] = lines = [before or own for before, own in both]
+        # A traceback then shows the line that was run, even if the file was saved since.
+        linecache.cache[name] = (len(cell), None, [f"{line}\n" for line in lines], name)
+        return cell, name
+
+
 class Job:
     """One file to load and its steps to ask, as the parent's message `facts` says.
 
@@ -273,38 +303,31 @@ class Job:
         self._facts = facts
         self._questions = questions
         self._send = send
-        self._file = Path(facts["file"])
-        self._module = types.ModuleType(MODULE)
-        self._names = vars(self._module)
+        self._code = OwnCode(facts)
+        self._names = self._code.names
         self._blocked: set[str] = set()
-        self._lines: dict[str, list[str]] = {}  # by a cell's name in tracebacks
         self._watchdog = Watchdog(self._last_words)
 
     def run(self) -> None:
-        """Do the job, and send a message when it is done."""
-        sys.modules[MODULE] = self._module
-        ImportGuard(self._facts["packages"], self._lines.keys()).install()
-        with warnings.catch_warnings():
-            # If an overflow matters, a finding says so, and better.
-            warnings.simplefilter("ignore")
-            exec("\n".join(self._facts["imports"]), self._names)
-            for number, cell in enumerate(self._facts["cells"]):
-                if number not in self._facts["skipped"]:
-                    self._load(cell, number)
-            for name in self._facts["blocked"]:
-                self._stand_in(name)
-            unwritten = {name for name in self._facts["steps"] if not self._ask(name)}
-            for name in self._facts["beside"]:
-                if unwritten.intersection(self._questions.done_by(name)):
-                    self._ask(name)
-            if act := self._facts.get("act"):
-                self._perform(act)
+        """Do the job, and send a message when it is done; warnings are hidden by who runs it."""
+        self._code.begin()
+        for number in range(len(self._facts["cells"])):
+            if number not in self._facts["skipped"]:
+                self._load(number)
+        for name in self._facts["blocked"]:
+            self._stand_in(name)
+        unwritten = {name for name in self._facts["steps"] if not self._ask(name)}
+        for name in self._facts["beside"]:
+            if unwritten.intersection(self._questions.done_by(name)):
+                self._ask(name)
+        if act := self._facts.get("act"):
+            self._perform(act)
         self._send(event="done")
 
-    def _load(self, cell: str, number: int) -> None:
+    def _load(self, number: int) -> None:
         self._send(event="loading", cell=number)
         with printed(self._facts["kilobytes"] * KILOBYTE) as stream:
-            trouble = self._trouble(cell, self._name(cell, number))
+            trouble = self._trouble(*self._code.read(number))
         self._send(event="loaded", printed=stream.text, trouble=finding_facts(trouble))
 
     def _trouble(self, cell: str, name: str) -> Finding | None:
@@ -404,17 +427,6 @@ class Job:
 
         self._names[name] = blocked
 
-    def _name(self, cell: str, number: int) -> str:
-        script = self._file.suffix == ".py"
-        name = str(self._file) if script else f"{self._file.name}, cell {number + 1}"
-        name = self._facts["names"][number] if self._facts["names"] else name
-        # Of a file that is cut in pieces, each begins with blank lines in place of those before.
-        both = zip_longest(self._lines.get(name, ()), cell.split("\n"), fillvalue="")
-        self._lines[name] = lines = [before or own for before, own in both]
-        # A traceback then shows the line that was run, even if the file was saved since.
-        linecache.cache[name] = (len(cell), None, [f"{line}\n" for line in lines], name)
-        return name
-
     def _not_python(self, error: SyntaxError, name: str) -> Finding:
         if error.filename != name:
             return failure(Failed(Outcome.RAISED, exception=report(error)))
@@ -431,7 +443,7 @@ class Job:
         return found
 
     def _line(self, frame: FrameType, number: int | None) -> time_limit.CodePlace | None:
-        lines = self._lines.get(frame.f_code.co_filename)
+        lines = self._code.lines.get(frame.f_code.co_filename)
         if lines is None or number is None:
             return None
         text = lines[number - 1].strip() if 0 < number <= len(lines) else ""

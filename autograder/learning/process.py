@@ -8,7 +8,6 @@ a fork.
 
 from __future__ import annotations
 
-import builtins
 import importlib
 import json
 import multiprocessing
@@ -26,7 +25,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from autograder.errors import KitError
 from autograder.values.exercise import Exercise
@@ -143,16 +142,13 @@ def _ready(exercise: Exercise) -> Questions:
 
 def _do(facts: dict[str, Any], questions: Questions, send: Send) -> None:
     """Do a job without anybody to answer questions or close windows."""
+    from autograder.judging.inprocess import undisturbed
     from autograder.learning.job import Job
 
     os.environ["MPLBACKEND"] = "Agg"
-    builtins.input = _nobody_there
     _bound_memory(facts["megabytes"])
-    Job(facts, questions, send).run()
-
-
-def _nobody_there(prompt: object = "") -> NoReturn:
-    raise EOFError("nobody answers while a check runs")
+    with undisturbed():
+        Job(facts, questions, send).run()
 
 
 def _bound_memory(megabytes: int) -> None:
