@@ -13,18 +13,11 @@ from autograder.judging.examples import mistake_words_of, read_examples
 from autograder.learning.checking import check_work
 from autograder.learning.once import next_after, without_formulas
 from autograder.learning.process import Child
-from autograder.learning.progress import LearnerSession, Say, open_session
+from autograder.learning.progress import Say, open_session
 from autograder.learning.results import Checkup
 from autograder.learning.screen import Indented, command
-from autograder.learning.step_lesson import asked_after
-from autograder.reports.finding import (
-    Finish,
-    FinishedStep,
-    finish_page,
-    mistake_lines,
-    needed_steps,
-    took_words,
-)
+from autograder.learning.step_lesson import finish_of
+from autograder.reports.finding import Finish, FinishedStep, finish_page, needed_steps
 from autograder.values.exercise import Step
 from autograder.values.files import write_whole
 
@@ -96,7 +89,8 @@ def finish(folder: Path, words: str | None, page: Path | None, console: Console,
     if left:
         _show_what_is_left(checkup, left[0], console)
         return False
-    found = _finish(session, checkup)
+    told = mistake_words_of(read_examples(exercise.folder))
+    found = finish_of(exercise, session.progress, told, UNKNOWN, shown=without_formulas)
     for line in finish_lines(found):
         console.print(line)
     if page:
@@ -119,34 +113,3 @@ def _show_what_is_left(checkup: Checkup, step: Step, console: Console) -> None:
     console.print(Text(f"{exercise.title}: {done} of {len(exercise.steps)} steps pass."))
     console.print(Text(f"The closing words come after the last. Next: step {number}, {step.name}."))
     console.print(command(f"attn check {exercise.name}.{step.name}", "says what to look at"))
-
-
-def _finish(session: LearnerSession, checkup: Checkup) -> Finish:
-    exercise = checkup.exercise
-    words = mistake_words_of(read_examples(exercise.folder))
-    met = [session.known(exercise, run.step).mistakes for run in checkup.steps]
-    steps = []
-    for number, (run, lines) in enumerate(zip(checkup.steps, mistake_lines(met, words)), start=1):
-        known, step = session.known(exercise, run.step), run.step
-        asked = asked_after(exercise, step.name)
-        steps.append(
-            FinishedStep(
-                number,
-                step.name,
-                step.title,
-                lines,
-                known.hints,
-                known.solution,
-                not run.verdict.is_done,
-                without_formulas(asked.question) if asked else "",
-                without_formulas(asked.answer) if asked else "",
-            )
-        )
-    return Finish(
-        title=exercise.title,
-        built=exercise.closing.built,
-        steps=tuple(steps),
-        took=took_words(exercise, session.progress.work_time(exercise.name)),
-        unknown=UNKNOWN,
-        reading=exercise.closing.reading,
-    )

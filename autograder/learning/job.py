@@ -349,11 +349,12 @@ class Job:
     def _ask(self, name: str) -> bool:
         """Ask a step, and report what comes of it; return whether anything of it is written."""
         asked: list[AskedExample] = []
-        self._send(event="counted", step=name, total=self._questions.count(name))
+        total = self._questions.count(name)
         for example in self._questions.of(name):
             if not is_asked_after(example, asked):
                 continue
-            self._send(event="asking", step=name, check=example.check, title=example.title)
+            facts = {"check": example.check, "title": example.title, "total": total}
+            self._send(event="asking", step=name, **facts)
             with printed(self._facts["kilobytes"] * KILOBYTE) as stream:
                 asked.append(self._answer(example))
             self._send(

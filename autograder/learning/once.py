@@ -13,6 +13,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import date
 from importlib.util import find_spec
 from pathlib import Path
@@ -32,7 +33,6 @@ from autograder.learning.checking import check_work
 from autograder.learning.climbing import unasked_hint
 from autograder.learning.process import Child
 from autograder.learning.progress import LearnerSession, Say, noted, open_session, read_progress
-from autograder.learning.results import StepRun
 from autograder.learning.reviewing import review_command, review_words
 from autograder.learning.screen import CodeRows, Indented, command, show_checkup
 from autograder.learning.step_lesson import AFTER, ASKS, Lesson, asked_after, lesson_of
@@ -204,22 +204,18 @@ def check(
         plain = not console.encoding.startswith("utf")  # JSON has its own way to write a sign
         console.file.write(json.dumps(checkup.document(), indent=2, ensure_ascii=plain) + "\n")
     else:
+        from autograder.learning.drawing import own_drawn
+
         session, first_hint = unasked_hint(session, checkup)
         passed = next((run for run in checkup.steps if task.step and run.verdict.passes), None)
         question = question_after(task.exercise, passed.step.name) if passed else ""
-        picture = _own_drawn(passed) if passed else ()
+        picture = own_drawn(passed) if passed else ()
         about = passed or checkup.next
         name = session.name_of(task.exercise, about.step) if about else ""
         show_checkup(
             console, checkup, task, following(session, task), first_hint, picture, question, name
         )
     return checkup.passes
-
-
-def _own_drawn(run: StepRun) -> tuple[RenderableType, ...]:
-    from autograder.learning.drawing import own_drawn
-
-    return own_drawn(run)
 
 
 def following(session: LearnerSession, task: Task) -> str:
@@ -301,7 +297,7 @@ def show_solution(
         console.print(Text("Good: the solution stays closed."))
         return False
     if not known.passed:  # afterwards, to look is no help
-        session.noted(exercise, step, known.with_solution())
+        session.noted(exercise, step, replace(known, solution=True))
     from rich.syntax import Syntax
 
     colored = Syntax("", "python", background_color="default").highlight(code)

@@ -44,44 +44,33 @@ def chosen(run: StepRun) -> CheckRun | None:
 
 def pictures(check: CheckRun) -> tuple[StepPicture, ...]:
     """Return pictures of a check's arrays that differ, or of all if none differs."""
-    every = [(_picture(drawn), _differs(drawn)) for drawn in check.arrays]
+    every = list(map(_picture, check.arrays))
     differing = tuple(picture for picture, differs in every if differs)
     return differing or tuple(picture for picture, _ in every)
 
 
-def _differs(drawn: Drawn) -> bool:
-    if drawn.yours is None:
-        return True
-    compared = comparison(
-        np.asarray(drawn.yours), np.asarray(drawn.expected), precision=drawn.precision
-    )
-    return compared.differs
-
-
-def _picture(drawn: Drawn) -> StepPicture:
+def _picture(drawn: Drawn) -> tuple[StepPicture, bool]:
+    """Return the picture of an array, and whether yours differs from the expected one."""
     expected = np.asarray(drawn.expected)
     tokens = _tokens(drawn)
-    labels = tokens.labels(expected.shape, drawn.axes) if tokens else None
     if drawn.yours is None:
+        labels = tokens.labels(expected.shape, drawn.axes) if tokens else None
         alone = panel(expected, title="expected", axes=drawn.axes, labels=labels)
-        return StepPicture(drawn.name, "Your code gave no array here.", (alone,))
+        return StepPicture(drawn.name, "Your code gave no array here.", (alone,)), True
+    yours, names = np.asarray(drawn.yours), drawn.axes or ""
     compared = comparison(
-        np.asarray(drawn.yours),
-        expected,
-        axes=drawn.axes,
-        precision=drawn.precision,
-        tokens=tokens,
+        yours, expected, axes=drawn.axes, precision=drawn.precision, tokens=tokens
     )
+    words = _capital(compared.words)
     if compared.panels:
-        entry = zip((drawn.axes or "").split(), compared.index)
-        words = _capital(compared.words)
-        return StepPicture(drawn.name, words, compared.panels, tuple(entry), compared.row)
-    arrays, names = {"yours": np.asarray(drawn.yours), "expected": expected}, drawn.axes or ""
+        entry = tuple(zip(names.split(), compared.index))
+        found = StepPicture(drawn.name, words, compared.panels, entry, compared.row)
+        return found, compared.differs
     panels = tuple(
         panel(array, title=title, axes=names if array.ndim == len(names.split()) else None)
-        for title, array in arrays.items()
+        for title, array in (("yours", yours), ("expected", expected))
     )
-    return StepPicture(drawn.name, _capital(compared.words), panels)
+    return StepPicture(drawn.name, words, panels), compared.differs
 
 
 def _capital(words: str) -> str:
