@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from autograder.judging.time_limit import StillRunning, at
 from autograder.values.request import ExceptionReport, Failed, Reply, Request, Returned, Watched
 from autograder.values.symbols import UNWRITTEN, not_there, not_written
 from autograder.values.verdict import Outcome
@@ -231,6 +232,10 @@ def layer_error_words(error: BaseException) -> str:
     """Return why a layer gave nothing, from what it raised."""
     if isinstance(error, Unusable):
         return str(error)
+    if isinstance(error, StillRunning):
+        seen = report(error)
+        where = at((seen.line, seen.code, ""))
+        return f"your layer was still running after {error.seconds:g} s{where}, and was stopped."
     if isinstance(error, NotImplementedError):
         name, _, rest = str(error).partition(" ")
         what = f"`{name}`" if rest == UNWRITTEN else "a step"

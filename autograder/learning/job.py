@@ -62,18 +62,11 @@ MOST_DRAWN = 400  # of an input that is drawn
 
 def inputs_to_show(
     request: Request, names: Mapping[str, Any], given: Mapping[str, Parameters]
-) -> list[dict[str, Any]]:
-    """Return the inputs of a request as the fields of `GivenInput`, in the order of the call.
+) -> Iterator[GivenInput]:
+    """Give the arguments, the options, and the weights that are put into a layer, in their order.
 
     names: what the learner's code defines. given: the parameters that were handed out.
     """
-    return [asdict(each) for each in given_inputs(request, names, given)]
-
-
-def given_inputs(
-    request: Request, names: Mapping[str, Any], given: Mapping[str, Parameters]
-) -> Iterator[GivenInput]:
-    """Give the arguments, the options, and the weights that are put into a layer."""
     target, method = names.get(request.target), request.method or ""
     made = _known(_parameters(target), given.get(request.target, ()))
     called = _parameters(getattr(target, method, None))
@@ -342,7 +335,7 @@ class Job:
         except StillRunning as error:
             return results.top_still_running(error.seconds, self._place(error))
         except TooMuchPrinted as error:
-            return results.top_printed_too_much(self._facts["kilobytes"], self._place(error))
+            return results.printed_too_much(self._facts["kilobytes"], self._place(error))
         except Exception as error:
             return failure(Failed(Outcome.RAISED, exception=report(error)))
 
@@ -362,7 +355,7 @@ class Job:
                 check=check_facts(asked[-1].verdict),
                 printed=stream.text,
                 arrays=arrays_to_draw(asked[-1]),
-                inputs=inputs_to_show(example.request, self._names, self._facts["given"]),
+                inputs=[asdict(each) for each in self._inputs(example.request)],
                 token=followed_token(asked[-1]),
             )
             if name in self._blocked:
@@ -371,6 +364,9 @@ class Job:
         does = self._questions.done_by(name)
         self._send(event="asked", step=name, checks=checks, does=does)
         return any(each.verdict.outcome is not Outcome.NOT_WRITTEN for each in asked)
+
+    def _inputs(self, request: Request) -> Iterator[GivenInput]:
+        return inputs_to_show(request, self._names, self._facts["given"])
 
     def _told(self, asked: tuple[AskedExample, ...]) -> tuple[AskedExample, ...]:
         """Say more about a wrong layer; where that takes too long, its findings stay."""
@@ -412,7 +408,7 @@ class Job:
         self._block(step)
         if isinstance(error, StillRunning):
             return time_limit.still_running(step, error.seconds, self._place(error))
-        return results.printed_too_much(step, self._facts["kilobytes"], self._place(error))
+        return results.printed_too_much(self._facts["kilobytes"], self._place(error), step)
 
     def _block(self, name: str) -> None:
         """Note that the step `name` does not return, and tell the parent for the next child."""

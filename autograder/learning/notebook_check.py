@@ -19,7 +19,7 @@ from autograder.errors import KitError
 from autograder.judging.asking import ask_examples, public_checks
 from autograder.judging.examples import Example, done_by, mistake_words_of, read_examples
 from autograder.judging.inprocess import InProcess, report, undisturbed
-from autograder.judging.time_limit import StillRunning, at, still_running
+from autograder.judging.time_limit import StillRunning, still_running
 from autograder.judging.time_limit import limited as limited_guest
 from autograder.judging.value_words import with_article
 from autograder.learning.card import Card, display, say
@@ -98,13 +98,6 @@ def limited(seconds: float) -> AbstractContextManager[None]:
 
 def _tell(frame: FrameType, seconds: float) -> None:
     print(BUSY, file=sys.stderr, flush=True)
-
-
-def running_words(error: StillRunning) -> str:
-    """Return the sentence about a layer that was stopped, outside of any check."""
-    seen = report(error)
-    where = at((seen.line, seen.code, ""))
-    return f"your layer was still running after {error.seconds:g} s{where}, and was stopped."
 
 
 # Checks a step from a cell of the learner's own notebook.
@@ -365,9 +358,7 @@ class StepReport:
     def _ipython_display_(self) -> None:
         # Displayed, not returned as the cell's result: nbgrader reads a result as points, and
         # warns about each one that is not a number.
-        from IPython.display import display
-
-        display({"text/plain": repr(self), "text/html": self._repr_html_()}, raw=True)
+        display(repr(self), self._repr_html_())
 
 
 def report_on(

@@ -232,9 +232,10 @@ def ended_python(step: str, how: str) -> Finding:
     return Finding(Outcome.CRASHED, fact, look=look, details=(how,) if how else ())
 
 
-def printed_too_much(step: str, kilobytes: int, place: CodePlace = NOWHERE) -> Finding:
-    """Return the finding on a step that prints without end."""
-    fact = f"`{step}` printed more than {kilobytes} kB{at(place, step)}, and was stopped."
+def printed_too_much(kilobytes: int, place: CodePlace, step: str = "") -> Finding:
+    """Return the finding on a step that prints without end, or on a file while it is loaded."""
+    who = f"`{step}`" if step else "The top of your file"
+    fact = f"{who} printed more than {kilobytes} kB{at(place, step)}, and was stopped."
     return Finding(Outcome.OUTPUT_LIMIT, fact, look=PRINT)
 
 
@@ -261,12 +262,6 @@ def top_ended_python(place: CodePlace = NOWHERE, how: str = "") -> Finding:
     """Return the finding on a file that ends the process while it is loaded."""
     fact = f"The top of your file ends Python{at(place)}, before any step can be checked."
     return Finding(Outcome.CRASHED, fact, look=EXIT, details=(how,) if how else ())
-
-
-def top_printed_too_much(kilobytes: int, place: CodePlace = NOWHERE) -> Finding:
-    """Return the finding on a file that prints without end while it is loaded."""
-    fact = f"The top of your file printed more than {kilobytes} kB{at(place)}, and was stopped."
-    return Finding(Outcome.OUTPUT_LIMIT, fact, look=PRINT)
 
 
 # The parameters of the steps as they were handed out: their names, and the axes of each.

@@ -14,6 +14,7 @@ from autograder.judging.tokens import Tokens
 from autograder.learning.results import CheckRun, Drawn, GivenInput, StepRun
 from autograder.reports.panel import Panel, comparison, panel
 from autograder.reports.picture import OwnResult, Picture, own_picture
+from autograder.submission.slip import capitalized
 from autograder.values.verdict import Outcome
 
 
@@ -61,7 +62,7 @@ def _picture(drawn: Drawn) -> tuple[StepPicture, bool]:
     compared = comparison(
         yours, expected, axes=drawn.axes, precision=drawn.precision, tokens=tokens
     )
-    words = _capital(compared.words)
+    words = capitalized(compared.words)
     if compared.panels:
         entry = tuple(zip(names.split(), compared.index))
         found = StepPicture(drawn.name, words, compared.panels, entry, compared.row)
@@ -71,10 +72,6 @@ def _picture(drawn: Drawn) -> tuple[StepPicture, bool]:
         for title, array in (("yours", yours), ("expected", expected))
     )
     return StepPicture(drawn.name, words, panels), compared.differs
-
-
-def _capital(words: str) -> str:
-    return words[:1].upper() + words[1:]
 
 
 def own_result(run: StepRun) -> Picture:
