@@ -236,7 +236,7 @@ class Checking:
                 verdicts = map(read_check, message["checks"])
                 pairs = zip(self._asked, verdicts)
                 checks = (replace(run, verdict=verdict) for run, verdict in pairs)
-                self._close(message["step"], tuple(checks), message["does"])
+                self._close(message["step"], tuple(checks), message["does"], message["picture"])
             case "charged":
                 self._charge(message["step"], CheckRun(read_check(message["check"])))
             case "stuck":
@@ -246,13 +246,20 @@ class Checking:
             case "ended" | "raised":
                 self._ended(message["how"])
 
-    def _close(self, name: str, checks: tuple[CheckRun, ...], does: Iterable[str] = ()) -> None:
+    def _close(
+        self,
+        name: str,
+        checks: tuple[CheckRun, ...],
+        does: Iterable[str] = (),
+        picture: Mapping[str, Any] | None = None,
+    ) -> None:
         wrong = [run.verdict.name for run in self._done if not run.verdict.passes]
         slips = (*self._not_loaded_slips(name), *self._slips.get(name, ()))
         told = explained([run.verdict for run in checks], slips, wrong)
         told = by_parameter_name(told, name, self._given)
         checks = tuple(replace(run, verdict=verdict) for run, verdict in zip(checks, told))
-        self._done.append(StepRun.of(self.exercise.step(name), checks, self._total, does))
+        step = self.exercise.step(name)
+        self._done.append(StepRun.of(step, checks, self._total, does, picture))
         self._asked, self._total = [], 0
 
     def _charge(self, name: str, check: CheckRun) -> None:

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from autograder.learning.results import CheckRun, StepRun
-from autograder.learning.step_pictures import chosen, input_panels, own_result, pictures
+from autograder.learning.step_pictures import chosen, input_panels, picture_of_run, pictures
 from autograder.reports.heat_maps import save, terminal_panels
 
 
@@ -35,7 +35,7 @@ def drawn(run: StepRun) -> tuple[RenderableType, ...]:
 
 def own_drawn(run: StepRun) -> tuple[RenderableType, ...]:
     """Return what to print for a step that passes: the row that the text follows, or a heat map."""
-    own = own_result(run)
+    own = picture_of_run(run)
     if not own.caption:
         return ()
     panels = [each for each in own.panels if each.bars] or own.panels

@@ -43,7 +43,8 @@ from autograder.judging.time_limit import StillRunning, Watchdog
 from autograder.judging.value_words import shape_words
 from autograder.learning import results
 from autograder.learning.results import Drawn, GivenInput, Parameters
-from autograder.reports.picture import followed_token
+from autograder.learning.step_pictures import picture_facts
+from autograder.reports.picture import followed_token, picture_of
 from autograder.submission.missing_import import statements
 from autograder.tracing.home import LayerBlame
 from autograder.values.exercise import signature_of
@@ -360,9 +361,14 @@ class Job:
             )
             if name in self._blocked:
                 break
-        checks = [check_facts(each.verdict) for each in self._told(settled(asked))]
-        does = self._questions.done_by(name)
-        self._send(event="asked", step=name, checks=checks, does=does)
+        told = self._told(settled(asked))
+        self._send(
+            event="asked",
+            step=name,
+            checks=[check_facts(each.verdict) for each in told],
+            does=self._questions.done_by(name),
+            picture=picture_facts(picture_of(told)),
+        )
         return any(each.verdict.outcome is not Outcome.NOT_WRITTEN for each in asked)
 
     def _inputs(self, request: Request) -> Iterator[GivenInput]:

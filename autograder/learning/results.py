@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +77,7 @@ class StepRun:
 
     total: how many public checks there are; some are asked only once the others pass. does: the
     steps that need not be written, because this one is a layer that passes and does their work.
+    picture: what a notebook draws of it, as `step_pictures` reads it.
     """
 
     step: Step
@@ -84,6 +85,7 @@ class StepRun:
     checks: tuple[CheckRun, ...]
     total: int = 0
     does: tuple[str, ...] = ()
+    picture: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -92,11 +94,13 @@ class StepRun:
         checks: tuple[CheckRun, ...],
         total: int = 0,
         does: Iterable[str] = (),
+        picture: Mapping[str, Any] | None = None,
     ) -> StepRun:
         """Return the run of a step with these checks; one that passes `does` the work of others."""
         verdict = StepVerdict.of(step, told_once(check.verdict for check in checks))
         total = max(total, len(verdict.checks))
-        return cls(step, verdict, checks, total, tuple(does) if verdict.passes else ())
+        does = tuple(does) if verdict.passes else ()
+        return cls(step, verdict, checks, total, does, picture or {})
 
     def beside(self, others: Iterable[StepRun]) -> StepRun:
         """Return the run: done by the layer, if it is open and one of the `others` does it."""

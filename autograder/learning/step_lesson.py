@@ -208,7 +208,8 @@ class LineOrder:
         steps = (self.exercise.step(self.rungs.step),)
         checkup = Checking(self.exercise, submission, steps, names=names).run(child)
         (run,) = checkup.steps
-        told = StepRun.of(run.step, tuple(map(self._numbered_check, run.checks)))
+        checks = tuple(map(self._numbered_check, run.checks))
+        told = StepRun.of(run.step, checks, picture=run.picture)
         return replace(
             checkup,
             steps=(run if run.verdict.passes else told,),

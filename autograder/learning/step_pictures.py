@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from autograder.judging.tokens import Tokens
 from autograder.learning.results import CheckRun, Drawn, GivenInput, StepRun
 from autograder.reports.panel import Panel, comparison, panel
-from autograder.reports.picture import OwnResult, Picture, own_picture
+from autograder.reports.picture import Picture
 from autograder.submission.slip import capitalized
-from autograder.values.verdict import Outcome
 
 
 @dataclass(frozen=True)
@@ -74,37 +74,22 @@ def _picture(drawn: Drawn) -> tuple[StepPicture, bool]:
     return StepPicture(drawn.name, words, panels), compared.differs
 
 
-def own_result(run: StepRun) -> Picture:
-    """Return the picture of a step that passes: the learner's own numbers, if they say anything."""
-    return own_picture(
-        [
-            OwnResult(
-                run.step.name,
-                check.verdict.title,
-                drawn.name,
-                np.asarray(drawn.yours),
-                drawn.axes,
-                _tokens(drawn),
-            )
-            for check in run.checks
-            for drawn in check.arrays
-            if drawn.axes and drawn.yours is not None
-        ]
-    )
+def picture_facts(picture: Picture) -> dict[str, Any]:
+    """Return a picture as JSON facts."""
+    panels = [{**vars(each), "values": each.values.tolist()} for each in picture.panels]
+    return {"caption": picture.caption, "panels": panels}
 
 
 def picture_of_run(run: StepRun) -> Picture:
-    """Return the picture on the card of a step: numbers that are wrong, or the learner's own."""
-    if run.verdict.passes:
-        return own_result(run)
-    check = chosen(run)
-    finding = check.verdict.finding if check else None
-    if check is None or finding is None or finding.outcome is not Outcome.WRONG_VALUES:
-        return Picture()
-    first = pictures(check)[0]
-    which = f", for `{first.name}`" if len(check.arrays) > 1 else ""
-    caption = f"In the check “{check.verdict.title}”{which}: {first.words}"
-    return Picture(caption, (*first.row, *first.panels))
+    """Return the picture of a step, as on the card in a notebook; raise nothing if it has none."""
+    return Picture(run.picture.get("caption", ""), tuple(map(_read, run.picture.get("panels", ()))))
+
+
+def _read(facts: Mapping[str, Any]) -> Panel:
+    rows, columns = map(tuple, facts["labels"])
+    values, notes = np.asarray(facts["values"]), tuple(facts["notes"])
+    read = {"values": values, "labels": (rows, columns), "notes": notes}
+    return Panel(**{**facts, **read, "axes": tuple(facts["axes"])})
 
 
 def input_panels(check: CheckRun) -> tuple[Panel, ...]:
