@@ -165,6 +165,7 @@ class Checking:
         """What a child is told to do: to load the file, and to ask the steps that are left."""
         limits = self.exercise.limits
         return {
+            "library": self.exercise.library,
             "file": str(self.submission.path.resolve()),
             "cells": self._kept[0],
             "names": self.names,

@@ -20,12 +20,12 @@ from rich.console import Console
 from rich.text import Text
 
 from autograder.errors import KitError
-from autograder.judging.examples import Example
+from autograder.judging.examples import Example, read_examples
 from autograder.judging.expectation import Agrees
 from autograder.judging.inprocess import InProcess
 from autograder.judging.value_words import shape_words
 from autograder.learning.checking import Checking
-from autograder.learning.job import OwnCode, Questions, run_cell
+from autograder.learning.job import OwnCode, run_cell
 from autograder.learning.process import Child, Stop
 from autograder.learning.progress import Say, open_session
 from autograder.learning.results import StepRun
@@ -58,7 +58,7 @@ def debug(folder: Path, words: str | None, console: Console, say: Say) -> None:
         (run,) = checking.run(child).steps
     _refuse_unwritten(run, exercise, name)
 
-    examples = Questions.read(exercise.folder, exercise.library).of(step.name)
+    examples = [each for each in read_examples(exercise.folder) if each.step == step.name]
     number = run.checks.index(run.failing) if run.failing else 0
 
     def tell(text: str) -> None:

@@ -14,9 +14,9 @@ import io
 import linecache
 import sys
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import zip_longest
 from pathlib import Path
 from types import FrameType
@@ -35,7 +35,7 @@ from autograder.judging.asking import (
 )
 from autograder.judging.compare import arrays_of, asked_precision
 from autograder.judging.diagnosis import failure
-from autograder.judging.examples import Example, done_by, read_examples
+from autograder.judging.examples import Example, done_by
 from autograder.judging.expectation import Agrees, may_be_slow
 from autograder.judging.explanation import not_python
 from autograder.judging.inprocess import InProcess, report
@@ -165,43 +165,9 @@ def printed(most: int) -> Iterator[Printed]:
         yield stream
 
 
-# Asks the worked examples of an exercise in the child, and collects the arrays to draw.
+# Collects the arrays to draw of what a worked example gave.
 
 MOST_SENT = 20_000  # in an array that is sent to be drawn
-
-
-@dataclass(frozen=True)
-class Questions:
-    """The worked examples of one exercise."""
-
-    examples: tuple[Example, ...]
-    library: str
-
-    @classmethod
-    def read(cls, folder: Path, library: str) -> Questions:
-        """Read the examples in an exercise's folder; raise `KitError` when they are missing."""
-        return cls(read_examples(folder), library)
-
-    def of(self, step: str) -> tuple[Example, ...]:
-        """Return the examples of one step, in order."""
-        return tuple(example for example in self.examples if example.step == step)
-
-    def count(self, step: str) -> int:
-        """Return how many public checks a step has."""
-        return public_checks(step, self.examples)
-
-    def done_by(self, step: str) -> tuple[str, ...]:
-        """Return the steps that need not be written where this one passes."""
-        return done_by(step, self.examples)
-
-    def ask(self, example: Example, names: Mapping[str, Any]) -> AskedExample:
-        """Ask one example of the code that defines these names."""
-        return ask_example(example, InProcess(names, self.library))
-
-    def blame(self, names: dict[str, Any]) -> LayerBlame:
-        """Return who finds the fault of a layer among the steps that these names define."""
-        code = InProcess(names, self.library)
-        return LayerBlame(names, self.library, self.examples, lambda step: code)
 
 
 def arrays_to_draw(asked: AskedExample) -> list[dict[str, Any]]:
@@ -285,20 +251,20 @@ class OwnCode:
 class Job:
     """One file to load and its steps to ask, as the parent's message `facts` says.
 
-    file, cells, names: the code, and what each cell is called, if not by its number. imports: the
-    lines of import that it lacks. given: the parameters that were handed out. packages: those that
-    it may import. skipped: the numbers of cells not to run. steps: the steps to ask. beside: those
-    to ask, too, if they are layers that do the work of one that is not written. act: what is done
-    with a layer in the end, if anything: the module that does it, and what it has to know. blocked:
-    steps that are known not to return. seconds, loading_seconds, megabytes, kilobytes: the limits.
+    library: of the exercise. file, cells, names: the code, and what each cell is called, if not by
+    its number. imports: the lines of import that it lacks. given: the parameters that were handed
+    out. packages: those that it may import. skipped: the numbers of cells not to run. steps: the
+    steps to ask. beside: those to ask, too, if they are layers that do the work of one that is not
+    written. act: what is done with a layer in the end, if anything: the module that does it, and
+    what it has to know. blocked: steps that are known not to return. seconds, loading_seconds,
+    megabytes, kilobytes: the limits.
     """
 
-    def __init__(self, facts: dict[str, Any], questions: Questions, send: Send) -> None:
-        self._facts = facts
-        self._questions = questions
-        self._send = send
+    def __init__(self, facts: dict[str, Any], examples: Sequence[Example], send: Send) -> None:
+        self._facts, self._examples, self._send = facts, examples, send
         self._code = OwnCode(facts)
         self._names = self._code.names
+        self._respondent = InProcess(self._names, facts["library"])
         self._blocked: set[str] = set()
         self._watchdog = Watchdog(self._last_words)
 
@@ -312,7 +278,7 @@ class Job:
             self._stand_in(name)
         unwritten = {name for name in self._facts["steps"] if not self._ask(name)}
         for name in self._facts["beside"]:
-            if unwritten.intersection(self._questions.done_by(name)):
+            if unwritten.intersection(done_by(name, self._examples)):
                 self._ask(name)
         if act := self._facts.get("act"):
             self._perform(act)
@@ -343,9 +309,9 @@ class Job:
     def _ask(self, name: str) -> bool:
         """Ask a step, and report what comes of it; return whether anything of it is written."""
         asked: list[AskedExample] = []
-        total = self._questions.count(name)
-        for example in self._questions.of(name):
-            if not is_asked_after(example, asked):
+        total = public_checks(name, self._examples)
+        for example in self._examples:
+            if example.step != name or not is_asked_after(example, asked):
                 continue
             facts = {"check": example.check, "title": example.title, "total": total}
             self._send(event="asking", step=name, **facts)
@@ -366,7 +332,7 @@ class Job:
             event="asked",
             step=name,
             checks=[check_facts(each.verdict) for each in told],
-            does=self._questions.done_by(name),
+            does=done_by(name, self._examples),
             picture=picture_facts(picture_of(told)),
         )
         return any(each.verdict.outcome is not Outcome.NOT_WRITTEN for each in asked)
@@ -379,7 +345,9 @@ class Job:
         told = asked
         quiet = printed(self._facts["kilobytes"] * KILOBYTE)
         limit = self._watchdog.limit(self._facts["seconds"])
-        blame = self._questions.blame(self._names)
+        blame = LayerBlame(
+            self._names, self._facts["library"], self._examples, lambda step: self._respondent
+        )
         with suppress(StillRunning, TooMuchPrinted, Blocked), quiet, limit:
             told = blame.told(asked)
             for step, check in blame.charged.items():
@@ -401,7 +369,7 @@ class Job:
     def _answer(self, example: Example) -> AskedExample:
         try:
             with self._watchdog.limit(self._facts["seconds"]):
-                return self._questions.ask(example, self._names)
+                return ask_example(example, self._respondent)
         except (StillRunning, TooMuchPrinted, Blocked) as error:
             if isinstance(error, StillRunning) and may_be_slow(example.expectation):
                 return AskedExample(example, None, None)

@@ -100,8 +100,6 @@ def _tell(frame: FrameType, seconds: float) -> None:
     print(BUSY, file=sys.stderr, flush=True)
 
 
-# Checks a step from a cell of the learner's own notebook.
-#
 # `check(softmax)` asks the worked examples, and shows what passed and the one thing to look at
 # next. It raises when something is wrong, so that nbgrader's Validate button says the same. It
 # runs no hidden grader, and says so to who hands in.
