@@ -107,7 +107,7 @@ def _introduce(console: Console, run: StepRun, example: Example) -> None:
         console.print(Indented(Text("It passes. Here is the call of its first check.")))
         inputs = run.checks[0].inputs if run.checks else ()
     if inputs:
-        words = "; ".join(given.words for given in inputs)
+        words = "; ".join(inputs)
         console.print(Indented(Text(f"Called with: {words}.")))
     for words in _expected_words(example):
         console.print(Indented(Text(words)))

@@ -33,22 +33,21 @@ from autograder.judging.asking import (
     public_checks,
     settled,
 )
-from autograder.judging.compare import arrays_of, asked_precision
 from autograder.judging.diagnosis import failure
 from autograder.judging.examples import Example, done_by
-from autograder.judging.expectation import Agrees, may_be_slow
+from autograder.judging.expectation import may_be_slow
 from autograder.judging.explanation import not_python
 from autograder.judging.inprocess import InProcess, report
 from autograder.judging.time_limit import StillRunning, Watchdog
 from autograder.judging.value_words import shape_words
 from autograder.learning import results
-from autograder.learning.results import Drawn, GivenInput, Parameters
-from autograder.learning.step_pictures import picture_facts
+from autograder.learning.results import Parameters
+from autograder.learning.step_pictures import MOST_GIVEN, GivenInput, check_picture, numbers
 from autograder.reports.picture import followed_token, picture_of
 from autograder.submission.missing_import import statements
 from autograder.tracing.home import LayerBlame
 from autograder.values.exercise import signature_of
-from autograder.values.request import ExceptionReport, Failed, Reply, Request
+from autograder.values.request import ExceptionReport, Failed, Request
 from autograder.values.verdict import Finding, Outcome, check_facts, finding_facts
 from autograder.worker.arrays import ImportGuard
 from autograder.worker.wire import Linear, Seed, Value
@@ -57,8 +56,6 @@ from autograder.worker.wire import Linear, Seed, Value
 #
 # The axes are those of the exercise: a learner may leave out the annotations, or write a
 # `lambda`.
-
-MOST_DRAWN = 400  # of an input that is drawn
 
 
 def inputs_to_show(
@@ -101,10 +98,9 @@ def _named(values: tuple[Value, ...], parameters: Parameters) -> Iterator[GivenI
 
 def _input(name: str, axes: str | None, value: Value, *, drawn: bool = True) -> GivenInput:
     if isinstance(value, np.ndarray):
-        plain = drawn and value.ndim > 0 and value.dtype.kind in "biuf"
-        small = plain and value.size <= MOST_DRAWN
         words = f"{name} {shape_words(value.shape, axes)}"
-        return GivenInput(name, axes, words, value.tolist() if small else None)
+        small = numbers(value, MOST_GIVEN) if drawn and value.ndim else None
+        return GivenInput(name, axes, words, small)
     return GivenInput(name, None, f"{name} = {_words(value)}")
 
 
@@ -163,45 +159,6 @@ def printed(most: int) -> Iterator[Printed]:
     stream = Printed(most)
     with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
         yield stream
-
-
-# Collects the arrays to draw of what a worked example gave.
-
-MOST_SENT = 20_000  # in an array that is sent to be drawn
-
-
-def arrays_to_draw(asked: AskedExample) -> list[dict[str, Any]]:
-    """Return each expected array beside the learner's, as the fields of `Drawn`."""
-    expectation = asked.example.expectation
-    if asked.reply is None or not isinstance(expectation, Agrees):
-        return []
-    form = expectation.form
-    given = arrays_of(_result(asked.example.request, asked.reply), form)
-    wanted = arrays_of(expectation.expected, form)
-    drawn = []
-    for place, (name, axes, expected) in enumerate(zip(form.names, form.axes, wanted)):
-        yours = given[place] if place < len(given) else None
-        if isinstance(expected, np.ndarray) and expected.size <= MOST_SENT:
-            precision = asked_precision(expected, form.precision)
-            tokens = asdict(form.tokens) if form.tokens else None
-            pair = _numbers(yours), expected.tolist()
-            drawn.append(asdict(Drawn(name, axes, precision, *pair, tokens)))
-    return drawn
-
-
-def _result(request: Request, reply: Reply) -> Value:
-    """Return what is judged: the returned value, or the attributes if those were asked for."""
-    if isinstance(reply, Failed):
-        return None
-    if not request.read:
-        return reply.value
-    values = tuple(reply.attributes.get(name) for name in request.read if name != "*")
-    return values[0] if len(values) == 1 else values
-
-
-def _numbers(value: Value) -> Any:
-    plain = isinstance(value, np.ndarray) and value.dtype.kind in "biuf"
-    return value.tolist() if plain and value.size <= MOST_SENT else None
 
 
 MODULE = "submission"
@@ -308,7 +265,7 @@ class Job:
 
     def _ask(self, name: str) -> bool:
         """Ask a step, and report what comes of it; return whether anything of it is written."""
-        asked: list[AskedExample] = []
+        asked, drawn = list[AskedExample](), False
         total = public_checks(name, self._examples)
         for example in self._examples:
             if example.step != name or not is_asked_after(example, asked):
@@ -317,13 +274,18 @@ class Job:
             self._send(event="asking", step=name, **facts)
             with printed(self._facts["kilobytes"] * KILOBYTE) as stream:
                 asked.append(self._answer(example))
+            inputs = list(inputs_to_show(example.request, self._names, self._facts["given"]))
+            # A step that passes shows the example of the text, or else its first.
+            shown = asked[-1].finding or example.expectation.form.tokens or not drawn
+            picture = _facts_of(check_picture, asked[-1], inputs) if shown else {}
+            drawn = drawn or bool(picture)
             self._send(
                 event="checked",
                 check=check_facts(asked[-1].verdict),
                 printed=stream.text,
-                arrays=arrays_to_draw(asked[-1]),
-                inputs=[asdict(each) for each in self._inputs(example.request)],
+                inputs=[each.words for each in inputs],
                 token=followed_token(asked[-1]),
+                drawn=picture,
             )
             if name in self._blocked:
                 break
@@ -333,12 +295,9 @@ class Job:
             step=name,
             checks=[check_facts(each.verdict) for each in told],
             does=done_by(name, self._examples),
-            picture=picture_facts(picture_of(told)),
+            picture=_facts_of(picture_of, told),
         )
         return any(each.verdict.outcome is not Outcome.NOT_WRITTEN for each in asked)
-
-    def _inputs(self, request: Request) -> Iterator[GivenInput]:
-        return inputs_to_show(request, self._names, self._facts["given"])
 
     def _told(self, asked: tuple[AskedExample, ...]) -> tuple[AskedExample, ...]:
         """Say more about a wrong layer; where that takes too long, its findings stay."""
@@ -428,6 +387,14 @@ class Job:
             place = self._line(frame, frame.f_lineno)
             frame = frame.f_back
         self._send(event="stuck", seconds=seconds, place=place or time_limit.NOWHERE)
+
+
+def _facts_of(draw: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
+    """Return what is drawn, as facts; nothing where the learner's code keeps NumPy from it."""
+    with suppress(Exception):
+        found = draw(*arguments)
+        return asdict(found) if found else {}
+    return {}
 
 
 _AS_TEXT = __future__.annotations.compiler_flag

@@ -55,7 +55,7 @@ def main(line: Connection, exercise: Exercise) -> None:
     """Get ready for an exercise, wait for a job, do it, and end."""
 
     def send(**message: Any) -> None:
-        line.send_bytes(json.dumps(message).encode())
+        line.send_bytes(json.dumps(message, default=lambda array: array.tolist()).encode())
 
     imported = [library for library in ("numpy", "torch") if library in sys.modules]
     silence()

@@ -31,44 +31,18 @@ FORMAT_VERSION = 1
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """One array of a check: the learner's and the expected one, as nested lists of numbers.
-
-    axes: the names of the axes, such as "B S S", or None. precision: the dtype that was asked for.
-    yours: None if the code did not return an array. tokens: what the example calls its tokens, and
-    which one its text follows, as the fields of `Tokens`.
-    """
-
-    name: str
-    axes: str | None
-    precision: str
-    yours: Any
-    expected: Any
-    tokens: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True)
-class GivenInput:
-    """One input of a check: its name, its axes, in words, and its numbers if they can be drawn."""
-
-    name: str
-    axes: str | None
-    words: str
-    numbers: Any = None
-
-
-@dataclass(frozen=True)
 class CheckRun:
-    """One public check: its verdict, what the code printed, the arrays to draw, the inputs.
+    """One public check: its verdict, what the code printed, and the inputs in words.
 
-    token: what is wrong of the token that the text follows, where the check is its example.
+    token: what is wrong of the token that the text follows, where the check is its example. drawn:
+    what is drawn of it, as `step_pictures` reads it.
     """
 
     verdict: CheckVerdict
     printed: str = ""
-    arrays: tuple[Drawn, ...] = ()
-    inputs: tuple[GivenInput, ...] = ()
+    inputs: tuple[str, ...] = ()
     token: str = ""
+    drawn: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -221,9 +195,8 @@ def _next_facts(run: StepRun) -> dict[str, Any]:
 
 def read_check_run(facts: Mapping[str, Any]) -> CheckRun:
     """Read one check as the child sends it."""
-    arrays = tuple(Drawn(**drawn) for drawn in facts["arrays"])
-    inputs = tuple(GivenInput(**given) for given in facts["inputs"])
-    return CheckRun(read_check(facts["check"]), facts["printed"], arrays, inputs, facts["token"])
+    told = read_check(facts["check"]), facts["printed"], tuple(facts["inputs"]), facts["token"]
+    return CheckRun(*told, facts["drawn"])
 
 
 # Sentences about files and steps that end Python, or print without end.

@@ -72,7 +72,7 @@ class SameProcess:
         return self
 
     def _say(self, **message: Any) -> None:
-        self._messages.append(json.dumps(message))
+        self._messages.append(json.dumps(message, default=lambda array: array.tolist()))
         self._heard(message)
 
 

@@ -240,7 +240,7 @@ def next_commands(run: StepRun, name: str = "") -> tuple[Indented, ...]:
     if run.step.hints:
         lines.append(command(f"attn hint {name}", "for the next hint"))
     failing = (check for check in run.checks if not check.verdict.passes)
-    if any(drawn.yours is not None for check in failing for drawn in check.arrays):
+    if any(check.drawn.get("given") for check in failing):
         lines.append(command(f"attn show {name}", "to see your result beside the expected one"))
     return tuple(lines)
 

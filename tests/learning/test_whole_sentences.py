@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,13 +23,12 @@ from autograder.judging.examples import Example, read_examples
 from autograder.judging.inprocess import InProcess
 from autograder.learning.climbing import give_hint
 from autograder.learning.drawing import drawn
-from autograder.learning.job import arrays_to_draw
 from autograder.learning.once import answer_lines, lesson_lines
 from autograder.learning.progress import open_session
-from autograder.learning.results import CheckRun, Checkup, Drawn, StepRun
+from autograder.learning.results import CheckRun, Checkup, StepRun
 from autograder.learning.screen import Indented
 from autograder.learning.step_lesson import lesson_of
-from autograder.learning.step_pictures import picture_facts
+from autograder.learning.step_pictures import check_picture
 from autograder.learning.watch_screen import View, pages, piece_of, rows, screen
 from autograder.reports.finding import sentences, step_text
 from autograder.reports.picture import picture_of
@@ -63,11 +62,11 @@ def run_of(name: str, step: Step, code: Any) -> StepRun:
     asked = InProcess(names, library)
     blame = LayerBlame(names, library, examples, lambda step: asked)
     told = ask_examples(step, examples, asked, blame.told).asked
+    drawn = ([each, check_picture(each, ())] for each in told)
     checks = tuple(
-        CheckRun(each.verdict, arrays=tuple(Drawn(**facts) for facts in arrays_to_draw(each)))
-        for each in told
+        CheckRun(each.verdict, drawn=asdict(picture) if picture else {}) for each, picture in drawn
     )
-    total, picture = public_checks(step.name, examples), picture_facts(picture_of(told))
+    total, picture = public_checks(step.name, examples), asdict(picture_of(told))
     return StepRun.of(step, checks, total, picture=picture)
 
 
