@@ -76,9 +76,9 @@ def check(task: str | None, folder: Path, as_json: bool, debug: bool) -> None:
     if debug:
         if as_json:
             raise click.UsageError("a debugger does not answer in JSON: leave out one of the two")
-        from autograder.learning import debugging
+        from autograder.learning import debugger
 
-        debugging.debug(folder, task, out(), _say)
+        debugger.debug(folder, task, out(), _say)
         return
     from autograder.learning import once
 
@@ -242,9 +242,9 @@ def finish(task: str | None, save: Path | None, folder: Path) -> None:
 
     The exit code is 0 when the exercise is done, and 1 when a step is left.
     """
-    from autograder.learning import finishing
+    from autograder.learning import once
 
-    sys.exit(0 if finishing.finish(folder, task, save, out(), _say) else 1)
+    sys.exit(0 if once.finish(folder, task, save, out(), _say) else 1)
 
 
 COMMANDS = (

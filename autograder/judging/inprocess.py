@@ -18,25 +18,26 @@ import warnings
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import Any, NoReturn
 
 import numpy as np
 
+from autograder.judging.time_limit import StillRunning, at
 from autograder.values.request import ExceptionReport, Failed, Reply, Request, Returned, Watched
 from autograder.values.symbols import UNWRITTEN, not_there, not_written
 from autograder.values.verdict import Outcome
-from autograder.worker.arrays import Generators, shape, to_library
+from autograder.worker.arrays import Generators, to_library
 from autograder.worker.call import (
     Call,
     CallWatch,
     EarlierCall,
     Missing,
     StandIn,
+    describe,
     is_raise,
     perform,
 )
-from autograder.worker.wire import MESSAGE, OF_ANY_LIBRARY, SHAPES, Value, copied, round_tripped
+from autograder.worker.wire import OF_ANY_LIBRARY, Value, copied, round_tripped
 
 # What runs around the code, and is never a line of it.
 ROOMS = ("judging", "worker", "learning")
@@ -144,30 +145,14 @@ def report(error: BaseException) -> ExceptionReport:
 
     One that arises in a library after that code has run, as in a backward pass, has no line.
     """
-    steps = list(traceback.walk_tb(error.__traceback__))
-    outside = [step for step in steps if Path(_file(step[0])).parent not in OURS]
-    own = [step for step in outside if not _is_installed(_file(step[0]))]
-    message = str(error)[:MESSAGE]
-    if not own:
-        return ExceptionReport(type(error).__name__, message)
-    frame, line = own[-1]
-    code = linecache.getline(_file(frame), line, frame.f_globals).strip()
-    return ExceptionReport(type(error).__name__, message, line, code, _shapes(frame))
+    facts = describe(error, _lines_asked)
+    shapes = {name: tuple(size) for name, size in facts["shapes"].items()}
+    return ExceptionReport(facts["type"], facts["message"], facts["line"], facts["code"], shapes)
 
 
-def _is_installed(file: str) -> bool:
-    return "-packages" in file or file.endswith(".pyx") or file.startswith(_PYTHON)
-
-
-def _file(frame: FrameType) -> str:
-    return frame.f_code.co_filename
-
-
-def _shapes(frame: FrameType) -> dict[str, tuple[int, ...]]:
-    """The shapes of the first twelve arrays that the code had there, by name."""
-    found = {name: shape(value) for name, value in frame.f_locals.items()}
-    known = {name: size for name, size in found.items() if size is not None}
-    return dict(list(known.items())[:SHAPES])
+def _lines_asked(file: str) -> list[str] | None:
+    installed = "-packages" in file or file.endswith(".pyx") or file.startswith(_PYTHON)
+    return None if installed or Path(file).parent in OURS else linecache.getlines(file)
 
 
 # Keeps the random state and the settings of the libraries as they were before a check.
@@ -247,6 +232,10 @@ def layer_error_words(error: BaseException) -> str:
     """Return why a layer gave nothing, from what it raised."""
     if isinstance(error, Unusable):
         return str(error)
+    if isinstance(error, StillRunning):
+        seen = report(error)
+        where = at((seen.line, seen.code, ""))
+        return f"your layer was still running after {error.seconds:g} s{where}, and was stopped."
     if isinstance(error, NotImplementedError):
         name, _, rest = str(error).partition(" ")
         what = f"`{name}`" if rest == UNWRITTEN else "a step"

@@ -109,12 +109,13 @@ class Checking:
     _blocked: list[str] = field(default_factory=list)
     _done: list[StepRun] = field(default_factory=list)
     _asked: list[CheckRun] = field(default_factory=list)
-    _total: dict[str, int] = field(default_factory=dict)
     _troubles: dict[int, Finding] = field(default_factory=dict)
     _printed: dict[int, str] = field(default_factory=dict)
-    # Where the child is: the number of a cell, or the step, the name and the title of a check.
+    # Where the child is: the number of a cell, or the step, the name and the title of a check, and
+    # how many public checks that step has.
     _cell: int | None = None
     _check: tuple[str, str, str] | None = None
+    _total: int = 0
 
     def run(self, child: JobRunner) -> Checkup:
         """Ask all steps, beginning with `child`."""
@@ -164,6 +165,7 @@ class Checking:
         """What a child is told to do: to load the file, and to ask the steps that are left."""
         limits = self.exercise.limits
         return {
+            "library": self.exercise.library,
             "file": str(self.submission.path.resolve()),
             "cells": self._kept[0],
             "names": self.names,
@@ -225,9 +227,8 @@ class Checking:
                     self._note(self._cell, trouble)
             case "asking":
                 self._check = (message["step"], message["check"], message["title"])
+                self._total = message["total"]
                 self.tell(f"checking {message['step']}")
-            case "counted":
-                self._total[message["step"]] = message["total"]
             case "blocked":
                 self._blocked.append(message["step"])
             case "checked":
@@ -236,7 +237,7 @@ class Checking:
                 verdicts = map(read_check, message["checks"])
                 pairs = zip(self._asked, verdicts)
                 checks = (replace(run, verdict=verdict) for run, verdict in pairs)
-                self._close(message["step"], tuple(checks), message["does"])
+                self._close(message["step"], tuple(checks), message["does"], message["picture"])
             case "charged":
                 self._charge(message["step"], CheckRun(read_check(message["check"])))
             case "stuck":
@@ -246,15 +247,21 @@ class Checking:
             case "ended" | "raised":
                 self._ended(message["how"])
 
-    def _close(self, name: str, checks: tuple[CheckRun, ...], does: Iterable[str] = ()) -> None:
+    def _close(
+        self,
+        name: str,
+        checks: tuple[CheckRun, ...],
+        does: Iterable[str] = (),
+        picture: Mapping[str, Any] | None = None,
+    ) -> None:
         wrong = [run.verdict.name for run in self._done if not run.verdict.passes]
         slips = (*self._not_loaded_slips(name), *self._slips.get(name, ()))
         told = explained([run.verdict for run in checks], slips, wrong)
         told = by_parameter_name(told, name, self._given)
         checks = tuple(replace(run, verdict=verdict) for run, verdict in zip(checks, told))
-        total = self._total.get(name, 0)
-        self._done.append(StepRun.of(self.exercise.step(name), checks, total, does))
-        self._asked = []
+        step = self.exercise.step(name)
+        self._done.append(StepRun.of(step, checks, self._total, does, picture))
+        self._asked, self._total = [], 0
 
     def _charge(self, name: str, check: CheckRun) -> None:
         """Add a check to a step that is closed: it fails where a layer calls it, as in class."""

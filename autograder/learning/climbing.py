@@ -90,13 +90,8 @@ def next_hint(
     """Show the next hint for a step, or all when none are left; or the last one `again`."""
     session = open_session(folder, say)
     exercise, step = session.step(words)
-    pieces = (last_hint if again else _next)(session, exercise, step)
-    for piece in pieces:
-        console.print(piece, crop=False)
-
-
-def _next(session: LearnerSession, exercise: Exercise, step: Step) -> tuple[RenderableType, ...]:
-    return give_hint(session, exercise, step)[1]
+    pieces = last_hint(session, exercise, step) if again else give_hint(session, exercise, step)[1]
+    show(console, pieces)
 
 
 def last_hint(
@@ -128,7 +123,7 @@ def give_hint(
     if known.passed:  # afterwards, to look is no help
         seen = replace(known, seen_hints=number)
         return session.noted(exercise, step, seen), _told(step, rungs, number, name)
-    session = session.noted(exercise, step, known.with_hints(number))
+    session = session.noted(exercise, step, replace(known, hints=number))
     return session, _told(step, rungs, number, name)
 
 
@@ -220,8 +215,7 @@ def solve_puzzle(
         console.print(command(f"attn hint {name}", "tells you more each time"))
         return False
     if not order:
-        for line in puzzle_lines(rungs, name):
-            console.print(line, crop=False)
+        show(console, puzzle_lines(rungs, name))
         return True
     solution = solution_folder(session.workspace, exercise)
     assert solution is not None

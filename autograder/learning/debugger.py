@@ -1,30 +1,133 @@
-"""Python's debugger in a learner's own function: it stops at the first line of the call.
+"""`attn check --debug`: Python's debugger at the first line of the learner's own function.
 
-This runs in the learner's own terminal and process, so that they can type.
+It runs in the learner's own terminal and process, so that they can type.
 """
 
 from __future__ import annotations
 
 import bdb
 import functools
-import linecache
 import os
 import pdb
 import sys
-import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
-from autograder.judging.examples import Example
+from rich.console import Console
+from rich.text import Text
+
+from autograder.errors import KitError
+from autograder.judging.examples import Example, read_examples
 from autograder.judging.expectation import Agrees
 from autograder.judging.inprocess import InProcess
-from autograder.learning.job import MODULE, run_cell
+from autograder.judging.value_words import shape_words
+from autograder.learning.checking import Checking
+from autograder.learning.job import OwnCode, run_cell
+from autograder.learning.process import Child, Stop
+from autograder.learning.progress import Say, open_session
+from autograder.learning.results import StepRun
+from autograder.learning.screen import Indented, command, finding_pieces, show
+from autograder.learning.workspace import read_work
+from autograder.values.exercise import Exercise
 from autograder.values.request import Request
-from autograder.worker.arrays import Generators, ImportGuard, to_library
+from autograder.values.sanitize import clean
+from autograder.values.verdict import Outcome
+from autograder.worker.arrays import Generators, to_library
 from autograder.worker.wire import copied
+
+KEYS = "n next line   s into a call   p NAME a value   c to the end   q leaves   h help"
+LONGEST = 2000  # characters of what is said at once
+
+
+def debug(folder: Path, words: str | None, console: Console, say: Say) -> None:
+    """Check a step, then stop in the first call that fails; raises `KitError`."""
+    if sys.stdin is None:
+        raise KitError(
+            "there is nobody to type, and no file with commands",
+            place="the standard input",
+            cure="type it in a terminal, or give it commands: attn check STEP --debug < FILE",
+        )
+    session = open_session(folder, say)
+    exercise, step = session.step(words)
+    name = session.name_of(exercise, step)
+    checking = Checking(exercise, read_work(exercise), (step,), lambda words: None, Stop())
+    with Child(exercise) as child:
+        (run,) = checking.run(child).steps
+    _refuse_unwritten(run, exercise, name)
+
+    examples = [each for each in read_examples(exercise.folder) if each.step == step.name]
+    number = run.checks.index(run.failing) if run.failing else 0
+
+    def tell(text: str) -> None:
+        console.print(Text(clean(text, LONGEST)))
+
+    work = DebuggedWork(checking.job(), tell)
+    here = Path.cwd()
+    try:
+        work.load(exercise.folder.resolve())
+        if step.name not in work.names:
+            show(console, finding_pieces(run))
+            raise _unreadable(exercise, name)
+        _introduce(console, run, examples[number])
+        endless = run.verdict.outcome is Outcome.TIMED_OUT  # perhaps in a call before
+        ended = work.ask(examples[number], exercise.library, everywhere=endless)
+    finally:
+        os.chdir(here)
+    console.print(Text(f"{step.name} came to its end." if ended else "You have left the debugger."))
+    console.print(command(f"attn check {name}", "after your next change"))
+
+
+def _refuse_unwritten(run: StepRun, exercise: Exercise, name: str) -> None:
+    if run.verdict.outcome is Outcome.NOT_WRITTEN:
+        raise KitError(
+            f"{run.step.name} is not written yet, so there is no line of yours to stop at",
+            place=str(exercise.folder),
+            cure=f"write it first; attn hint {name} tells how to begin",
+        )
+
+
+def _unreadable(exercise: Exercise, name: str) -> KitError:
+    return KitError(
+        f"the part of your file with {name} could not be run, so there is no line to stop at",
+        place=str(exercise.folder),
+        cure=f"mend it first; attn check {name} says what is wrong",
+    )
+
+
+def _introduce(console: Console, run: StepRun, example: Example) -> None:
+    """Say which call it is, what came of it, and what was expected."""
+    console.print(Text(f"{run.step.name}: {example.title}.", "bold"))
+    if run.failing:
+        show(console, finding_pieces(run))
+        inputs = run.failing.inputs
+    else:
+        console.print(Indented(Text("It passes. Here is the call of its first check.")))
+        inputs = run.checks[0].inputs if run.checks else ()
+    if inputs:
+        words = "; ".join(inputs)
+        console.print(Indented(Text(f"Called with: {words}.")))
+    for words in _expected_words(example):
+        console.print(Indented(Text(words)))
+    console.print(Text(f"You are at the first line of your own {run.step.name}."))
+    console.print(Text(KEYS, "dim"))
+
+
+def _expected_words(example: Example) -> Iterator[str]:
+    expectation = example.expectation
+    if not isinstance(expectation, Agrees):
+        return
+    form = expectation.form
+    values = (expectation.expected,) if len(form.names) == 1 else expectation.expected
+    parts = (
+        f"{name} {shape_words(value.shape, axes)}"
+        for name, axes, value in zip(form.names, form.axes, values)
+        if hasattr(value, "shape")
+    )
+    yield f"Expected: {', '.join(parts)}. The name `expected` holds it."
+
 
 EXPECTED = "expected"  # the name of the expected result, for who debugs
 
@@ -32,9 +135,9 @@ EXPECTED = "expected"  # the name of the expected result, for who debugs
 class LearnersDebugger(pdb.Pdb):
     """A debugger that knows which files are the learner's own."""
 
-    def __init__(self, files: Sequence[str]) -> None:
+    def __init__(self, files: Collection[str]) -> None:
         super().__init__(nosigint=True)
-        self._files = frozenset(files)
+        self._files = files
         self.saw_exception = False
         self.left = False
 
@@ -65,26 +168,17 @@ class LearnersDebugger(pdb.Pdb):
 class DebuggedWork:
     """A learner's cells, loaded in this process, with a debugger around one function.
 
-    file, cells, imports: the code, and the lines of import that it lacks. packages: what it may
-    import. tell: shows a sentence.
+    job: what a child would be told to do. tell: shows a sentence.
     """
 
-    def __init__(
-        self,
-        file: Path,
-        cells: Sequence[str],
-        imports: Sequence[str],
-        packages: Sequence[str],
-        tell: Callable[[str], None],
-    ) -> None:
+    def __init__(self, job: Mapping[str, Any], tell: Callable[[str], None]) -> None:
         self._tell = tell
-        self._module = types.ModuleType(MODULE)
-        self.names = vars(self._module)
-        self._cells = {_name(file, number): cell for number, cell in enumerate(cells, 1)}
-        if file.suffix == ".py":
-            self._cells = {str(file): cell for cell in cells}
-        self._debugger = LearnersDebugger(tuple(self._cells))
-        self._imports, self._packages = imports, packages
+        file, self._cells = Path(job["file"]), range(len(job["cells"]))
+        # In brackets, so that the debugger does not look for a file of that name.
+        names = [f"<{file.name}, cell {number + 1}>" for number in self._cells]
+        self._code = OwnCode({**job, "names": () if file.suffix == ".py" else names})
+        self.names = self._code.names
+        self._debugger = LearnersDebugger(self._code.lines.keys())
         self._calls = self._inside = 0
         self._judged: int | None = None
 
@@ -93,13 +187,10 @@ class DebuggedWork:
         os.environ["MPLBACKEND"] = "Agg"
         os.chdir(folder)
         sys.path.append(str(folder))
-        sys.modules[MODULE] = self._module
-        ImportGuard(self._packages, self._cells.keys()).install()
-        exec("\n".join(self._imports), self.names)
-        for name, cell in self._cells.items():
-            linecache.cache[name] = (len(cell), None, cell.splitlines(keepends=True), name)
+        self._code.begin()
+        for number in self._cells:
             with suppress(SyntaxError, SystemExit):  # the check has told it
-                run_cell(cell, name, self.names)
+                run_cell(*self._code.read(number), self.names)
 
     def ask(self, example: Example, library: str, *, everywhere: bool) -> bool:
         """Ask an example, and stop in the call that is judged, or `everywhere`.
@@ -188,8 +279,3 @@ def _calls_before(count: int) -> str:
 
 def _run(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
     return function(*arguments, **keywords)
-
-
-def _name(file: Path, number: int) -> str:
-    # In brackets, so that the debugger does not look for a file of that name.
-    return f"<{file.name}, cell {number}>"

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from autograder.learning.results import CheckRun, StepRun
-from autograder.learning.step_pictures import chosen, input_panels, own_result, pictures
+from autograder.learning.step_pictures import chosen, picture_of_run, read_check_picture
 from autograder.reports.heat_maps import save, terminal_panels
 
 
@@ -21,38 +21,31 @@ def drawn(run: StepRun) -> tuple[RenderableType, ...]:
             return (Text(f"{name} draws random numbers: there is nothing to compare them with."),)
         return (Text(f"There is nothing to draw for {name} yet."),)
     pieces: list[RenderableType] = [Text(f"The check: {check.verdict.title}.")]
-    if check.verdict.finding and all(each.yours is None for each in check.arrays):
+    picture = read_check_picture(check.drawn)
+    if check.verdict.finding and not picture.given:
         pieces += [Text(), Text(check.verdict.finding.fact)]  # why there is nothing to draw
-    for number, picture in enumerate(pictures(check)):
-        name = f"{picture.name}: " if len(check.arrays) > 1 else ""
+    for number, each in enumerate(picture.arrays):
         pieces += [Text()] * bool(number)
-        pieces += [Text(f"{name}{picture.words}")]
-        if picture.row:  # by itself, since it fits the smallest screen
-            pieces += [terminal_panels(picture.row), Text()]
-        pieces += [terminal_panels(picture.panels)] if picture.panels else []
-    return (*pieces, *_inputs(check))
+        pieces += [Text(f"{each.name}: {each.words}" if each.name else each.words)]
+        if each.row:  # by itself, since it fits the smallest screen
+            pieces += [terminal_panels(each.row), Text()]
+        pieces += [terminal_panels(each.panels)] if each.panels else []
+    if check.inputs:
+        pieces += [Text(), Text(f"The input: {'; '.join(check.inputs)}.")]
+        pieces += [terminal_panels(picture.inputs)] if picture.inputs else []
+    return tuple(pieces)
 
 
 def own_drawn(run: StepRun) -> tuple[RenderableType, ...]:
     """Return what to print for a step that passes: the row that the text follows, or a heat map."""
-    own = own_result(run)
+    own = picture_of_run(run)
     if not own.caption:
         return ()
     panels = [each for each in own.panels if each.bars] or own.panels
     return (Text(own.caption), terminal_panels(panels), Text())
 
 
-def _inputs(check: CheckRun) -> tuple[RenderableType, ...]:
-    """Return what the check handed over."""
-    if not check.inputs:
-        return ()
-    words = "; ".join(given.words for given in check.inputs)
-    panels = input_panels(check)
-    drawn = (terminal_panels(panels),) if panels else ()
-    return (Text(), Text(f"The input: {words}."), *drawn)
-
-
 def draw_file(path: Path, check: CheckRun) -> None:
     """Draw a check's arrays into a PNG or SVG file; raises `KitError` as `save` does."""
-    drawn = [panel for each in pictures(check) for panel in (*each.row, *each.panels)]
-    save(path, tuple(drawn))
+    arrays = read_check_picture(check.drawn).arrays
+    save(path, tuple(panel for each in arrays for panel in (*each.row, *each.panels)))

@@ -14,10 +14,9 @@ import io
 import linecache
 import sys
 import types
-import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import zip_longest
 from pathlib import Path
 from types import FrameType
@@ -34,21 +33,21 @@ from autograder.judging.asking import (
     public_checks,
     settled,
 )
-from autograder.judging.compare import arrays_of, asked_precision
 from autograder.judging.diagnosis import failure
-from autograder.judging.examples import Example, done_by, read_examples
-from autograder.judging.expectation import Agrees, may_be_slow
+from autograder.judging.examples import Example, done_by
+from autograder.judging.expectation import may_be_slow
 from autograder.judging.explanation import not_python
 from autograder.judging.inprocess import InProcess, report
 from autograder.judging.time_limit import StillRunning, Watchdog
 from autograder.judging.value_words import shape_words
 from autograder.learning import results
-from autograder.learning.results import Drawn, GivenInput, Parameters
-from autograder.reports.picture import followed_token
+from autograder.learning.results import Parameters
+from autograder.learning.step_pictures import MOST_GIVEN, GivenInput, check_picture, numbers
+from autograder.reports.picture import followed_token, picture_of
 from autograder.submission.missing_import import statements
 from autograder.tracing.home import LayerBlame
 from autograder.values.exercise import signature_of
-from autograder.values.request import ExceptionReport, Failed, Reply, Request
+from autograder.values.request import ExceptionReport, Failed, Request
 from autograder.values.verdict import Finding, Outcome, check_facts, finding_facts
 from autograder.worker.arrays import ImportGuard
 from autograder.worker.wire import Linear, Seed, Value
@@ -58,23 +57,14 @@ from autograder.worker.wire import Linear, Seed, Value
 # The axes are those of the exercise: a learner may leave out the annotations, or write a
 # `lambda`.
 
-MOST_DRAWN = 400  # of an input that is drawn
-
 
 def inputs_to_show(
     request: Request, names: Mapping[str, Any], given: Mapping[str, Parameters]
-) -> list[dict[str, Any]]:
-    """Return the inputs of a request as the fields of `GivenInput`, in the order of the call.
+) -> Iterator[GivenInput]:
+    """Give the arguments, the options, and the weights that are put into a layer, in their order.
 
     names: what the learner's code defines. given: the parameters that were handed out.
     """
-    return [asdict(each) for each in given_inputs(request, names, given)]
-
-
-def given_inputs(
-    request: Request, names: Mapping[str, Any], given: Mapping[str, Parameters]
-) -> Iterator[GivenInput]:
-    """Give the arguments, the options, and the weights that are put into a layer."""
     target, method = names.get(request.target), request.method or ""
     made = _known(_parameters(target), given.get(request.target, ()))
     called = _parameters(getattr(target, method, None))
@@ -108,10 +98,9 @@ def _named(values: tuple[Value, ...], parameters: Parameters) -> Iterator[GivenI
 
 def _input(name: str, axes: str | None, value: Value, *, drawn: bool = True) -> GivenInput:
     if isinstance(value, np.ndarray):
-        plain = drawn and value.ndim > 0 and value.dtype.kind in "biuf"
-        small = plain and value.size <= MOST_DRAWN
         words = f"{name} {shape_words(value.shape, axes)}"
-        return GivenInput(name, axes, words, value.tolist() if small else None)
+        small = numbers(value, MOST_GIVEN) if drawn and value.ndim else None
+        return GivenInput(name, axes, words, small)
     return GivenInput(name, None, f"{name} = {_words(value)}")
 
 
@@ -172,79 +161,6 @@ def printed(most: int) -> Iterator[Printed]:
         yield stream
 
 
-# Asks the worked examples of an exercise in the child, and collects the arrays to draw.
-
-MOST_SENT = 20_000  # in an array that is sent to be drawn
-
-
-@dataclass(frozen=True)
-class Questions:
-    """The worked examples of one exercise."""
-
-    examples: tuple[Example, ...]
-    library: str
-
-    @classmethod
-    def read(cls, folder: Path, library: str) -> Questions:
-        """Read the examples in an exercise's folder; raise `KitError` when they are missing."""
-        return cls(read_examples(folder), library)
-
-    def of(self, step: str) -> tuple[Example, ...]:
-        """Return the examples of one step, in order."""
-        return tuple(example for example in self.examples if example.step == step)
-
-    def count(self, step: str) -> int:
-        """Return how many public checks a step has."""
-        return public_checks(step, self.examples)
-
-    def done_by(self, step: str) -> tuple[str, ...]:
-        """Return the steps that need not be written where this one passes."""
-        return done_by(step, self.examples)
-
-    def ask(self, example: Example, names: Mapping[str, Any]) -> AskedExample:
-        """Ask one example of the code that defines these names."""
-        return ask_example(example, InProcess(names, self.library))
-
-    def blame(self, names: dict[str, Any]) -> LayerBlame:
-        """Return who finds the fault of a layer among the steps that these names define."""
-        code = InProcess(names, self.library)
-        return LayerBlame(names, self.library, self.examples, lambda step: code)
-
-
-def arrays_to_draw(asked: AskedExample) -> list[dict[str, Any]]:
-    """Return each expected array beside the learner's, as the fields of `Drawn`."""
-    expectation = asked.example.expectation
-    if asked.reply is None or not isinstance(expectation, Agrees):
-        return []
-    form = expectation.form
-    given = arrays_of(_result(asked.example.request, asked.reply), form)
-    wanted = arrays_of(expectation.expected, form)
-    drawn = []
-    for place, (name, axes, expected) in enumerate(zip(form.names, form.axes, wanted)):
-        yours = given[place] if place < len(given) else None
-        if isinstance(expected, np.ndarray) and expected.size <= MOST_SENT:
-            precision = asked_precision(expected, form.precision)
-            tokens = asdict(form.tokens) if form.tokens else None
-            pair = _numbers(yours), expected.tolist()
-            drawn.append(asdict(Drawn(name, axes, precision, *pair, tokens)))
-    return drawn
-
-
-def _result(request: Request, reply: Reply) -> Value:
-    """Return what is judged: the returned value, or the attributes if those were asked for."""
-    if isinstance(reply, Failed):
-        return None
-    if not request.read:
-        return reply.value
-    values = tuple(reply.attributes.get(name) for name in request.read if name != "*")
-    return values[0] if len(values) == 1 else values
-
-
-def _numbers(value: Value) -> Any:
-    plain = isinstance(value, np.ndarray) and value.dtype.kind in "biuf"
-    return value.tolist() if plain and value.size <= MOST_SENT else None
-
-
 MODULE = "submission"
 KILOBYTE = 1024
 Send = Callable[..., None]
@@ -258,53 +174,77 @@ class Blocked(BaseException):
         self.name = name
 
 
+class OwnCode:
+    """A learner's code in a module of its own, whose names are `names`; see `Job` for the facts.
+
+    lines: of each cell that was read, by its name in tracebacks.
+    """
+
+    def __init__(self, facts: Mapping[str, Any]) -> None:
+        self._facts, self._file = facts, Path(facts["file"])
+        self._module = types.ModuleType(MODULE)
+        self.names: dict[str, Any] = vars(self._module)
+        self.lines: dict[str, list[str]] = {}
+
+    def begin(self) -> None:
+        """Make the module known, refuse packages that there are not, and run missing imports."""
+        sys.modules[MODULE] = self._module
+        ImportGuard(self._facts["packages"], self.lines.keys()).install()
+        exec("\n".join(self._facts["imports"]), self.names)
+
+    def read(self, number: int) -> tuple[str, str]:
+        """Return a cell and its name, whose lines tracebacks then show."""
+        cell, script = self._facts["cells"][number], self._file.suffix == ".py"
+        name = str(self._file) if script else f"{self._file.name}, cell {number + 1}"
+        name = self._facts["names"][number] if self._facts["names"] else name
+        # Of a file that is cut in pieces, each begins with blank lines in place of those before.
+        both = zip_longest(self.lines.get(name, ()), cell.split("\n"), fillvalue="")
+        self.lines[name] = lines = [before or own for before, own in both]
+        # A traceback then shows the line that was run, even if the file was saved since.
+        linecache.cache[name] = (len(cell), None, [f"{line}\n" for line in lines], name)
+        return cell, name
+
+
 class Job:
     """One file to load and its steps to ask, as the parent's message `facts` says.
 
-    file, cells, names: the code, and what each cell is called, if not by its number. imports: the
-    lines of import that it lacks. given: the parameters that were handed out. packages: those that
-    it may import. skipped: the numbers of cells not to run. steps: the steps to ask. beside: those
-    to ask, too, if they are layers that do the work of one that is not written. act: what is done
-    with a layer in the end, if anything: the module that does it, and what it has to know. blocked:
-    steps that are known not to return. seconds, loading_seconds, megabytes, kilobytes: the limits.
+    library: of the exercise. file, cells, names: the code, and what each cell is called, if not by
+    its number. imports: the lines of import that it lacks. given: the parameters that were handed
+    out. packages: those that it may import. skipped: the numbers of cells not to run. steps: the
+    steps to ask. beside: those to ask, too, if they are layers that do the work of one that is not
+    written. act: what is done with a layer in the end, if anything: the module that does it, and
+    what it has to know. blocked: steps that are known not to return. seconds, loading_seconds,
+    megabytes, kilobytes: the limits.
     """
 
-    def __init__(self, facts: dict[str, Any], questions: Questions, send: Send) -> None:
-        self._facts = facts
-        self._questions = questions
-        self._send = send
-        self._file = Path(facts["file"])
-        self._module = types.ModuleType(MODULE)
-        self._names = vars(self._module)
+    def __init__(self, facts: dict[str, Any], examples: Sequence[Example], send: Send) -> None:
+        self._facts, self._examples, self._send = facts, examples, send
+        self._code = OwnCode(facts)
+        self._names = self._code.names
+        self._respondent = InProcess(self._names, facts["library"])
         self._blocked: set[str] = set()
-        self._lines: dict[str, list[str]] = {}  # by a cell's name in tracebacks
         self._watchdog = Watchdog(self._last_words)
 
     def run(self) -> None:
-        """Do the job, and send a message when it is done."""
-        sys.modules[MODULE] = self._module
-        ImportGuard(self._facts["packages"], self._lines.keys()).install()
-        with warnings.catch_warnings():
-            # If an overflow matters, a finding says so, and better.
-            warnings.simplefilter("ignore")
-            exec("\n".join(self._facts["imports"]), self._names)
-            for number, cell in enumerate(self._facts["cells"]):
-                if number not in self._facts["skipped"]:
-                    self._load(cell, number)
-            for name in self._facts["blocked"]:
-                self._stand_in(name)
-            unwritten = {name for name in self._facts["steps"] if not self._ask(name)}
-            for name in self._facts["beside"]:
-                if unwritten.intersection(self._questions.done_by(name)):
-                    self._ask(name)
-            if act := self._facts.get("act"):
-                self._perform(act)
+        """Do the job, and send a message when it is done; warnings are hidden by who runs it."""
+        self._code.begin()
+        for number in range(len(self._facts["cells"])):
+            if number not in self._facts["skipped"]:
+                self._load(number)
+        for name in self._facts["blocked"]:
+            self._stand_in(name)
+        unwritten = {name for name in self._facts["steps"] if not self._ask(name)}
+        for name in self._facts["beside"]:
+            if unwritten.intersection(done_by(name, self._examples)):
+                self._ask(name)
+        if act := self._facts.get("act"):
+            self._perform(act)
         self._send(event="done")
 
-    def _load(self, cell: str, number: int) -> None:
+    def _load(self, number: int) -> None:
         self._send(event="loading", cell=number)
         with printed(self._facts["kilobytes"] * KILOBYTE) as stream:
-            trouble = self._trouble(cell, self._name(cell, number))
+            trouble = self._trouble(*self._code.read(number))
         self._send(event="loaded", printed=stream.text, trouble=finding_facts(trouble))
 
     def _trouble(self, cell: str, name: str) -> Finding | None:
@@ -319,33 +259,44 @@ class Job:
         except StillRunning as error:
             return results.top_still_running(error.seconds, self._place(error))
         except TooMuchPrinted as error:
-            return results.top_printed_too_much(self._facts["kilobytes"], self._place(error))
+            return results.printed_too_much(self._facts["kilobytes"], self._place(error))
         except Exception as error:
             return failure(Failed(Outcome.RAISED, exception=report(error)))
 
     def _ask(self, name: str) -> bool:
         """Ask a step, and report what comes of it; return whether anything of it is written."""
-        asked: list[AskedExample] = []
-        self._send(event="counted", step=name, total=self._questions.count(name))
-        for example in self._questions.of(name):
-            if not is_asked_after(example, asked):
+        asked, drawn = list[AskedExample](), False
+        total = public_checks(name, self._examples)
+        for example in self._examples:
+            if example.step != name or not is_asked_after(example, asked):
                 continue
-            self._send(event="asking", step=name, check=example.check, title=example.title)
+            facts = {"check": example.check, "title": example.title, "total": total}
+            self._send(event="asking", step=name, **facts)
             with printed(self._facts["kilobytes"] * KILOBYTE) as stream:
                 asked.append(self._answer(example))
+            inputs = list(inputs_to_show(example.request, self._names, self._facts["given"]))
+            # A step that passes shows the example of the text, or else its first.
+            shown = asked[-1].finding or example.expectation.form.tokens or not drawn
+            picture = _facts_of(check_picture, asked[-1], inputs) if shown else {}
+            drawn = drawn or bool(picture)
             self._send(
                 event="checked",
                 check=check_facts(asked[-1].verdict),
                 printed=stream.text,
-                arrays=arrays_to_draw(asked[-1]),
-                inputs=inputs_to_show(example.request, self._names, self._facts["given"]),
+                inputs=[each.words for each in inputs],
                 token=followed_token(asked[-1]),
+                drawn=picture,
             )
             if name in self._blocked:
                 break
-        checks = [check_facts(each.verdict) for each in self._told(settled(asked))]
-        does = self._questions.done_by(name)
-        self._send(event="asked", step=name, checks=checks, does=does)
+        told = self._told(settled(asked))
+        self._send(
+            event="asked",
+            step=name,
+            checks=[check_facts(each.verdict) for each in told],
+            does=done_by(name, self._examples),
+            picture=_facts_of(picture_of, told),
+        )
         return any(each.verdict.outcome is not Outcome.NOT_WRITTEN for each in asked)
 
     def _told(self, asked: tuple[AskedExample, ...]) -> tuple[AskedExample, ...]:
@@ -353,7 +304,9 @@ class Job:
         told = asked
         quiet = printed(self._facts["kilobytes"] * KILOBYTE)
         limit = self._watchdog.limit(self._facts["seconds"])
-        blame = self._questions.blame(self._names)
+        blame = LayerBlame(
+            self._names, self._facts["library"], self._examples, lambda step: self._respondent
+        )
         with suppress(StillRunning, TooMuchPrinted, Blocked), quiet, limit:
             told = blame.told(asked)
             for step, check in blame.charged.items():
@@ -375,7 +328,7 @@ class Job:
     def _answer(self, example: Example) -> AskedExample:
         try:
             with self._watchdog.limit(self._facts["seconds"]):
-                return self._questions.ask(example, self._names)
+                return ask_example(example, self._respondent)
         except (StillRunning, TooMuchPrinted, Blocked) as error:
             if isinstance(error, StillRunning) and may_be_slow(example.expectation):
                 return AskedExample(example, None, None)
@@ -388,7 +341,7 @@ class Job:
         self._block(step)
         if isinstance(error, StillRunning):
             return time_limit.still_running(step, error.seconds, self._place(error))
-        return results.printed_too_much(step, self._facts["kilobytes"], self._place(error))
+        return results.printed_too_much(self._facts["kilobytes"], self._place(error), step)
 
     def _block(self, name: str) -> None:
         """Note that the step `name` does not return, and tell the parent for the next child."""
@@ -403,17 +356,6 @@ class Job:
             raise Blocked(name)
 
         self._names[name] = blocked
-
-    def _name(self, cell: str, number: int) -> str:
-        script = self._file.suffix == ".py"
-        name = str(self._file) if script else f"{self._file.name}, cell {number + 1}"
-        name = self._facts["names"][number] if self._facts["names"] else name
-        # Of a file that is cut in pieces, each begins with blank lines in place of those before.
-        both = zip_longest(self._lines.get(name, ()), cell.split("\n"), fillvalue="")
-        self._lines[name] = lines = [before or own for before, own in both]
-        # A traceback then shows the line that was run, even if the file was saved since.
-        linecache.cache[name] = (len(cell), None, [f"{line}\n" for line in lines], name)
-        return name
 
     def _not_python(self, error: SyntaxError, name: str) -> Finding:
         if error.filename != name:
@@ -431,7 +373,7 @@ class Job:
         return found
 
     def _line(self, frame: FrameType, number: int | None) -> time_limit.CodePlace | None:
-        lines = self._lines.get(frame.f_code.co_filename)
+        lines = self._code.lines.get(frame.f_code.co_filename)
         if lines is None or number is None:
             return None
         text = lines[number - 1].strip() if 0 < number <= len(lines) else ""
@@ -445,6 +387,14 @@ class Job:
             place = self._line(frame, frame.f_lineno)
             frame = frame.f_back
         self._send(event="stuck", seconds=seconds, place=place or time_limit.NOWHERE)
+
+
+def _facts_of(draw: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
+    """Return what is drawn, as facts; nothing where the learner's code keeps NumPy from it."""
+    with suppress(Exception):
+        found = draw(*arguments)
+        return asdict(found) if found else {}
+    return {}
 
 
 _AS_TEXT = __future__.annotations.compiler_flag

@@ -19,25 +19,22 @@ from autograder.errors import KitError
 from autograder.judging.asking import ask_examples, public_checks
 from autograder.judging.examples import Example, done_by, mistake_words_of, read_examples
 from autograder.judging.inprocess import InProcess, report, undisturbed
-from autograder.judging.time_limit import StillRunning, at, still_running
+from autograder.judging.time_limit import StillRunning, still_running
 from autograder.judging.time_limit import limited as limited_guest
 from autograder.judging.value_words import with_article
 from autograder.learning.card import Card, display, say
 from autograder.learning.notebook_code import CellLog, WrittenCode
-from autograder.learning.progress import noted, read_progress
-from autograder.learning.step_lesson import asked_after
+from autograder.learning.progress import Progress, noted, read_progress
+from autograder.learning.step_lesson import finish_of
 from autograder.learning.workspace import MARK, beyond_a_step, has_say
 from autograder.reports.finding import (
     FindingText,
     Finish,
-    FinishedStep,
     StepText,
     finish_body,
     html,
-    mistake_lines,
     needed_steps,
     step_text,
-    took_words,
 )
 from autograder.reports.picture import Picture, picture_of
 from autograder.tracing.home import LayerBlame
@@ -50,7 +47,7 @@ from autograder.values.exercise import (
     read_exercise,
 )
 from autograder.values.request import Failed, Reply, Request, Respondent, Watched
-from autograder.values.symbols import BY_LAYER, WorkTime
+from autograder.values.symbols import BY_LAYER
 from autograder.values.this_machine import shipped
 from autograder.values.verdict import Finding, Outcome, StepVerdict, told_once
 from autograder.worker.call import StandIn
@@ -103,15 +100,6 @@ def _tell(frame: FrameType, seconds: float) -> None:
     print(BUSY, file=sys.stderr, flush=True)
 
 
-def running_words(error: StillRunning) -> str:
-    """Return the sentence about a layer that was stopped, outside of any check."""
-    seen = report(error)
-    where = at((seen.line, seen.code, ""))
-    return f"your layer was still running after {error.seconds:g} s{where}, and was stopped."
-
-
-# Checks a step from a cell of the learner's own notebook.
-#
 # `check(softmax)` asks the worked examples, and shows what passed and the one thing to look at
 # next. It raises when something is wrong, so that nbgrader's Validate button says the same. It
 # runs no hidden grader, and says so to who hands in.
@@ -201,25 +189,26 @@ def _value_words(value: Any) -> str:
 
 @dataclass
 class KernelRecord:
-    """What the checks of a kernel have found: which steps pass, mistakes by step, and the time."""
+    """What the checks of a kernel have found, which is in no file."""
 
-    passed: dict[str, bool] = field(default_factory=dict)
-    mistakes: dict[str, dict[str, None]] = field(default_factory=dict)
-    work_time: WorkTime = field(default_factory=WorkTime)
+    progress: Progress = field(default_factory=lambda: Progress(Path(), {}))
 
-    def note(
-        self, step: str, mistake: str | None, *, passes: bool, does: Iterable[str] = ()
-    ) -> None:
-        """Note a check of a step, and the mistake that it named, if any.
+    def note(self, exercise: Exercise, verdict: StepVerdict, does: Iterable[str] = ()) -> None:
+        """Note a check of one step, in the workspace around the exercise, too.
 
-        `does` are the steps whose work it does if it passes: those that were not checked are known.
+        `does` are the steps whose work it does if it passes, since it is a layer. It never raises
+        for the sake of a disk: what cannot be written is said once.
         """
-        self.passed[step] = passes
-        for name in does if passes else ():
-            self.passed.setdefault(name, True)
-        self.work_time = self.work_time.after_check(time.time())
-        if mistake:
-            self.mistakes.setdefault(step, {})[mistake] = None
+        name, passes, moment = exercise.name, verdict.passes, time.time()
+
+        def after(now: Progress, *, counts: bool = True) -> Progress:
+            now = now.with_current(name).with_verdict(name, verdict, counts=counts)
+            return now.with_layer(name, does, passes=passes).with_check_at(name, moment)
+
+        self.progress = after(self.progress)
+        if root := _workspace_around(exercise):
+            counts = passes or has_say(exercise, exercise.folder.resolve() / f"{name}.ipynb")
+            noted(read_progress(root, _say), lambda now: after(now, counts=counts), _say)
 
 
 _records: dict[tuple[str, Path], KernelRecord] = {}
@@ -249,40 +238,8 @@ UNKNOWN = (
 )
 
 
-def finish_of(exercise: Exercise, record: KernelRecord, words: Mapping[str, str]) -> Finish | None:
-    """Return what is known of an exercise that is done; None when a step with points is left."""
-    if not all(record.passed.get(step.name) for step in needed_steps(exercise)):
-        return None
-    met = [record.mistakes.get(step.name, ()) for step in exercise.steps]
-    asked = [asked_after(exercise, step.name) for step in exercise.steps]
-    steps = tuple(
-        FinishedStep(
-            number,
-            step.name,
-            step.title,
-            lines,
-            open=not record.passed.get(step.name),
-            question=question.question if question else "",
-            answer=question.answer if question else "",
-        )
-        for number, (step, lines, question) in enumerate(
-            zip(exercise.steps, mistake_lines(met, words), asked), start=1
-        )
-    )
-    return Finish(
-        title=exercise.title,
-        built=exercise.closing.built,
-        steps=steps,
-        took=took_words(exercise, record.work_time),
-        unknown=UNKNOWN,
-        reading=exercise.closing.reading,
-        counts_help=False,
-    )
-
-
-def waiting_words(exercise: Exercise, record: KernelRecord) -> str:
+def waiting_words(left: Sequence[str]) -> str:
     """Return which checks are left, in words."""
-    left = [step.name for step in needed_steps(exercise) if not record.passed.get(step.name)]
     checks = ", ".join(f"check({name})" for name in left[:3])
     more = f" and {len(left) - 3} more" if len(left) > 3 else ""
     return (
@@ -317,30 +274,6 @@ def finish_text(finish: Finish) -> str:
 #
 # Only `attn` makes that place, so nothing is written for a course or by its graders. It does not
 # matter who runs the cell: a person in JupyterLab, or a command that executes the whole notebook.
-
-
-def note_in_workspace(exercise: Exercise, verdict: StepVerdict, does: Iterable[str] = ()) -> None:
-    """Note a check of one step in the learner's workspace, if the exercise lies in one.
-
-    `does` are the steps whose work it does if it passes, since it is a layer.
-
-    It never raises for the sake of a disk: what cannot be written is said once.
-    """
-    root = _workspace_around(exercise)
-    if root is None:
-        return
-    name = exercise.name
-    counts = verdict.passes or has_say(exercise, exercise.folder.resolve() / f"{name}.ipynb")
-    noted(
-        read_progress(root, _say),
-        lambda now: (
-            now.with_current(name)
-            .with_verdict(name, verdict, counts=counts)
-            .with_layer(name, does, passes=verdict.passes)
-            .with_check_at(name, time.time())
-        ),
-        _say,
-    )
 
 
 def known_by_layer(exercise: Exercise, step: str) -> bool:
@@ -423,9 +356,7 @@ class StepReport:
     def _ipython_display_(self) -> None:
         # Displayed, not returned as the cell's result: nbgrader reads a result as points, and
         # warns about each one that is not a number.
-        from IPython.display import display
-
-        display({"text/plain": repr(self), "text/html": self._repr_html_()}, raw=True)
+        display(repr(self), self._repr_html_())
 
 
 def report_on(
@@ -522,10 +453,7 @@ class Check:
         passes, finding = report.verdict.passes, report.verdict.finding
         remarks = (remark, beyond_a_step(self.exercise) if passes else "")
         report = replace(report, remarks=tuple(filter(None, remarks)))
-        does = done_by(name, self.examples)
-        mistake = finding.misconception if finding else None
-        self.record.note(name, mistake, passes=passes, does=does)
-        note_in_workspace(self.exercise, report.verdict, does)
+        self.record.note(self.exercise, report.verdict, done_by(name, self.examples))
         if not passes:
             note_mistake(finding)
             report = replace(report, verdict=self.code.told(name, step, report.verdict))
@@ -549,11 +477,14 @@ class Check:
 
     def finish(self) -> None:
         """Show the closing words of the exercise, or which checks are left; never raise."""
-        done = finish_of(self.exercise, self.record, mistake_words_of(self.examples))
-        if done:
-            show_finish(done)
-        else:
-            say(waiting_words(self.exercise, self.record))
+        progress = self.record.progress
+        passed = progress.passed(self.exercise)
+        left = [step.name for step in needed_steps(self.exercise) if step.name not in passed]
+        if left:
+            say(waiting_words(left))
+            return
+        words = mistake_words_of(self.examples)
+        show_finish(finish_of(self.exercise, progress, words, UNKNOWN, counts_help=False))
 
     def __repr__(self) -> str:
         call = f"check({self.exercise.steps[0].name})"

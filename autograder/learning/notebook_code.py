@@ -201,13 +201,9 @@ def names_set_by(text: str) -> frozenset[str]:
             found |= {name for line in _IMPORTED.findall(piece) for name in _NAME.findall(line)}
             found |= {each.name for each in find_in_piece(piece)}
         else:
-            found |= {name for node in tree.body for name in _bound_by(node)}
+            for node in tree.body:
+                found |= {node.name} if isinstance(node, DefinitionNode) else names_bound_in(node)
     return frozenset(found)
-
-
-def _bound_by(node: ast.stmt) -> Collection[str]:
-    definitions = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    return {node.name} if isinstance(node, definitions) else names_bound_in(node)
 
 
 def names_used_by(step: str, cells: Iterable[str]) -> Iterator[str]:

@@ -18,7 +18,7 @@ from autograder.judging.inprocess import layer_error_words, undisturbed
 from autograder.judging.time_limit import StillRunning
 from autograder.judging.value_words import shape_words
 from autograder.learning.card import display, say, show_text
-from autograder.learning.notebook_check import limited, running_words
+from autograder.learning.notebook_check import limited
 from autograder.reports.panel import Panel, panel
 from autograder.reports.picture import render_panels
 from autograder.reports.text import text_lines
@@ -154,9 +154,7 @@ def _asked(question: Callable[[], Any]) -> Any:
             return question()
     except ModuleNotFoundError:
         raise
-    except StillRunning as error:
-        raise NotYet(running_words(error)) from None
-    except (Exception, SystemExit) as error:
+    except (Exception, StillRunning, SystemExit) as error:
         raise NotYet(layer_error_words(error)) from None
 
 

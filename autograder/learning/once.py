@@ -12,7 +12,8 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import date
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,16 +29,19 @@ from autograder.authoring.lesson import (
     outside_code,
     replaced_answers,
 )
+from autograder.errors import KitError
 from autograder.learning.checking import check_work
 from autograder.learning.climbing import unasked_hint
 from autograder.learning.process import Child
 from autograder.learning.progress import LearnerSession, Say, noted, open_session, read_progress
-from autograder.learning.results import StepRun
+from autograder.learning.results import Checkup
 from autograder.learning.reviewing import review_command, review_words
 from autograder.learning.screen import CodeRows, Indented, command, show_checkup
-from autograder.learning.step_lesson import AFTER, ASKS, Lesson, asked_after, lesson_of
+from autograder.learning.step_lesson import AFTER, ASKS, Lesson, asked_after, finish_of, lesson_of
 from autograder.learning.workspace import Task, which_counts, work_file
-from autograder.values.exercise import Exercise
+from autograder.reports.finding import Finish, FinishedStep, finish_page, needed_steps
+from autograder.values.exercise import Exercise, Step
+from autograder.values.files import write_whole
 from autograder.values.symbols import GUESS
 from autograder.values.this_machine import requirement_of
 from autograder.values.verdict import Outcome
@@ -207,19 +211,17 @@ def check(
         session, first_hint = unasked_hint(session, checkup)
         passed = next((run for run in checkup.steps if task.step and run.verdict.passes), None)
         question = question_after(task.exercise, passed.step.name) if passed else ""
-        picture = _own_drawn(passed) if passed else ()
+        picture: tuple[RenderableType, ...] = ()
+        if passed:
+            from autograder.learning.drawing import own_drawn
+
+            picture = own_drawn(passed)
         about = passed or checkup.next
         name = session.name_of(task.exercise, about.step) if about else ""
         show_checkup(
             console, checkup, task, following(session, task), first_hint, picture, question, name
         )
     return checkup.passes
-
-
-def _own_drawn(run: StepRun) -> tuple[RenderableType, ...]:
-    from autograder.learning.drawing import own_drawn
-
-    return own_drawn(run)
 
 
 def following(session: LearnerSession, task: Task) -> str:
@@ -301,7 +303,7 @@ def show_solution(
         console.print(Text("Good: the solution stays closed."))
         return False
     if not known.passed:  # afterwards, to look is no help
-        session.noted(exercise, step, known.with_solution())
+        session.noted(exercise, step, replace(known, solution=True))
     from rich.syntax import Syntax
 
     colored = Syntax("", "python", background_color="default").highlight(code)
@@ -348,3 +350,99 @@ def put_back(session: LearnerSession, task: Task) -> tuple[LearnerSession, tuple
         lines.append(Text(f"Now {counts.name} counts:"))
         lines.append(Text(f"  attn check {task.exercise.name}"))
     return session, tuple(lines)
+
+
+# The closing words of an exercise in a terminal, readable in 40 columns and without color.
+
+
+def finish_lines(finish: Finish) -> Iterator[RenderableType]:
+    """Yield what is known of an exercise that is done, and what to read next."""
+    yield Text(finish.headline, "bold")
+    if finish.built:
+        yield from _part("What you have built", (finish.built,))
+    yield from _part("How long it took", finish.took)
+    yield from _part("Mistakes that you met", (finish.met,))
+    for step in finish.steps:
+        yield from _finished_step(step)
+    if finish.reading:
+        yield from _part("What to read next", ())
+    for reading in finish.reading:
+        yield Indented(Text(reading.title, "italic"), later=4)
+        yield Indented(Text(f"{reading.source}."), 4, 4)
+        yield Indented(Text(reading.why), 4, 4)
+    yield from _part("What is not known here", finish.unknown)
+    yield Text()
+
+
+def _part(head: str, words: Iterable[str]) -> Iterator[RenderableType]:
+    yield Text()
+    yield Text(head, "bold")
+    for each in words:
+        yield Indented(Text(each))
+
+
+def _finished_step(step: FinishedStep) -> Iterator[RenderableType]:
+    """Yield the lines of a step that has something to tell."""
+    if not (step.mistakes or step.help or step.open):
+        return
+    yield Indented(Text(step.heading.replace("`", "")), later=4)
+    for words in step.mistakes:
+        yield Indented(Text(words), 4, 4)
+    if step.help:
+        yield Indented(Text(f"With help: {step.help}.", "dim"), 4, 4)
+
+
+SUFFIX = ".html"
+UNKNOWN = (
+    "What you did before the first check is not noted.",
+    "Mistakes that have no name, and those that you saw before any check, are not counted.",
+)
+
+
+def finish(folder: Path, words: str | None, page: Path | None, console: Console, say: Say) -> bool:
+    """Check an exercise and, when it is done, show its closing words; return whether it is done.
+
+    With `page`, they are also written there as a page. Raises `KitError`.
+    """
+    if page and page.suffix.lower() != SUFFIX:
+        raise KitError(
+            f"the closing page is HTML, and {page.name} does not end with {SUFFIX}",
+            place=str(page),
+            cure=f"attn finish --save {page.with_suffix(SUFFIX).name}",
+        )
+    session = open_session(folder, say)
+    exercise = session.exercise(words)
+    with Child(exercise) as child:
+        checkup = check_work(exercise, exercise.steps, child=child)
+    session = session.passed(checkup)
+    still_open = [run.step for run in checkup.steps if not run.verdict.is_done]
+    left = [step for step in needed_steps(exercise) if step in still_open]
+    if left:
+        _show_what_is_left(checkup, left[0], console)
+        return False
+    from autograder.judging.examples import mistake_words_of, read_examples
+
+    told = mistake_words_of(read_examples(exercise.folder))
+    found = finish_of(exercise, session.progress, told, UNKNOWN, shown=without_formulas)
+    for line in finish_lines(found):
+        console.print(line)
+    if page:
+        write_whole(page, finish_page(found))
+        console.print(Text(f"saved as {page}"))
+    console.print(Text("Continue with:"))
+    if not page:
+        console.print(command(f"attn finish {exercise.name} --save finish.html", "to keep it"))
+    if exercise.plays:
+        console.print(command(f"attn play {exercise.name}", "your layer at work"))
+    console.print(command(next_after(session, exercise)))
+    return True
+
+
+def _show_what_is_left(checkup: Checkup, step: Step, console: Console) -> None:
+    exercise = checkup.exercise
+    done, number = sum(run.verdict.is_done for run in checkup.steps), exercise.steps.index(step) + 1
+    for remark in checkup.remarks:
+        console.print(Text(remark))
+    console.print(Text(f"{exercise.title}: {done} of {len(exercise.steps)} steps pass."))
+    console.print(Text(f"The closing words come after the last. Next: step {number}, {step.name}."))
+    console.print(command(f"attn check {exercise.name}.{step.name}", "says what to look at"))

@@ -8,7 +8,6 @@ a fork.
 
 from __future__ import annotations
 
-import builtins
 import importlib
 import json
 import multiprocessing
@@ -26,14 +25,15 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from autograder.errors import KitError
 from autograder.values.exercise import Exercise
 from autograder.values.this_machine import end_with_parent, requirement_of, safe_for_a_new_process
 
 if TYPE_CHECKING:
-    from autograder.learning.job import Questions, Send
+    from autograder.judging.examples import Example
+    from autograder.learning.job import Send
 
 
 # The process that runs a learner's own code: it gets ready, does one job, and ends.
@@ -55,7 +55,7 @@ def main(line: Connection, exercise: Exercise) -> None:
     """Get ready for an exercise, wait for a job, do it, and end."""
 
     def send(**message: Any) -> None:
-        line.send_bytes(json.dumps(message).encode())
+        line.send_bytes(json.dumps(message, default=lambda array: array.tolist()).encode())
 
     imported = [library for library in ("numpy", "torch") if library in sys.modules]
     silence()
@@ -66,10 +66,10 @@ def main(line: Connection, exercise: Exercise) -> None:
         end_with_parent(_end_what_it_started)
         folder = exercise.folder.resolve()
         os.chdir(folder)
-        questions = _ready(replace(exercise, folder=folder))
+        examples = _ready(replace(exercise, folder=folder))
         sys.path.append(str(folder))
         send(event="ready", server=os.getppid(), imported=imported)
-        _do(json.loads(line.recv_bytes()), questions, send)
+        _do(json.loads(line.recv_bytes()), examples, send)
     except KitError as error:
         send(event="error", fact=error.fact, place=error.place, cure=error.cure)
     except BaseException as error:
@@ -120,7 +120,7 @@ def _gone(pid: int) -> bool:
     return False
 
 
-def _ready(exercise: Exercise) -> Questions:
+def _ready(exercise: Exercise) -> tuple[Example, ...]:
     """Import the slow modules, and read the examples."""
     try:
         importlib.import_module(exercise.library)
@@ -136,23 +136,20 @@ def _ready(exercise: Exercise) -> Questions:
             importlib.import_module(name)
     if exercise.library == "torch":
         importlib.import_module("torch").set_num_threads(1)
-    from autograder.learning.job import Questions
+    from autograder.judging.examples import read_examples
 
-    return Questions.read(exercise.folder, exercise.library)
+    return read_examples(exercise.folder)
 
 
-def _do(facts: dict[str, Any], questions: Questions, send: Send) -> None:
+def _do(facts: dict[str, Any], examples: tuple[Example, ...], send: Send) -> None:
     """Do a job without anybody to answer questions or close windows."""
+    from autograder.judging.inprocess import undisturbed
     from autograder.learning.job import Job
 
     os.environ["MPLBACKEND"] = "Agg"
-    builtins.input = _nobody_there
     _bound_memory(facts["megabytes"])
-    Job(facts, questions, send).run()
-
-
-def _nobody_there(prompt: object = "") -> NoReturn:
-    raise EOFError("nobody answers while a check runs")
+    with undisturbed():
+        Job(facts, examples, send).run()
 
 
 def _bound_memory(megabytes: int) -> None:

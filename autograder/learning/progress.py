@@ -65,14 +65,6 @@ class StepProgress:
     outcome: str = ""
     by_layer: bool = False
 
-    def with_hints(self, number: int) -> StepProgress:
-        """Return the progress after hint `number` was asked for."""
-        return replace(self, hints=number)
-
-    def with_solution(self) -> StepProgress:
-        """Return the progress after the solution was shown."""
-        return replace(self, solution=True)
-
     def with_stub(self) -> StepProgress:
         """Return the progress after the stub was put back."""
         return replace(self, passed=False, outcome="", by_layer=False)
@@ -338,15 +330,6 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
 
 
-def current_exercise(workspace: Workspace, progress: Progress) -> Exercise:
-    """Return the exercise of the current folder, or the one worked on last, or the first."""
-    if workspace.here:
-        return workspace.here
-    if progress.current in workspace.names:
-        return workspace.exercise(progress.current)
-    return workspace.exercises[0]
-
-
 # What every learner's command begins with: the workspace, the progress, the named task.
 
 Say = Callable[[str], None]
@@ -362,8 +345,9 @@ class LearnerSession:
 
     @property
     def current(self) -> Exercise:
-        """The exercise that a command without a name is about."""
-        return current_exercise(self.workspace, self.progress)
+        """The exercise of the current folder, or the one worked on last, or the first."""
+        last = [each for each in self.workspace.exercises if each.name == self.progress.current]
+        return self.workspace.here or (last or self.workspace.exercises)[0]
 
     def task(self, words: str | None) -> Task:
         """Parse EXERCISE, EXERCISE.STEP, STEP or nothing; raise `KitError`."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,44 +31,18 @@ FORMAT_VERSION = 1
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """One array of a check: the learner's and the expected one, as nested lists of numbers.
-
-    axes: the names of the axes, such as "B S S", or None. precision: the dtype that was asked for.
-    yours: None if the code did not return an array. tokens: what the example calls its tokens, and
-    which one its text follows, as the fields of `Tokens`.
-    """
-
-    name: str
-    axes: str | None
-    precision: str
-    yours: Any
-    expected: Any
-    tokens: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True)
-class GivenInput:
-    """One input of a check: its name, its axes, in words, and its numbers if they can be drawn."""
-
-    name: str
-    axes: str | None
-    words: str
-    numbers: Any = None
-
-
-@dataclass(frozen=True)
 class CheckRun:
-    """One public check: its verdict, what the code printed, the arrays to draw, the inputs.
+    """One public check: its verdict, what the code printed, and the inputs in words.
 
-    token: what is wrong of the token that the text follows, where the check is its example.
+    token: what is wrong of the token that the text follows, where the check is its example. drawn:
+    what is drawn of it, as `step_pictures` reads it.
     """
 
     verdict: CheckVerdict
     printed: str = ""
-    arrays: tuple[Drawn, ...] = ()
-    inputs: tuple[GivenInput, ...] = ()
+    inputs: tuple[str, ...] = ()
     token: str = ""
+    drawn: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -77,6 +51,7 @@ class StepRun:
 
     total: how many public checks there are; some are asked only once the others pass. does: the
     steps that need not be written, because this one is a layer that passes and does their work.
+    picture: what a notebook draws of it, as `step_pictures` reads it.
     """
 
     step: Step
@@ -84,6 +59,7 @@ class StepRun:
     checks: tuple[CheckRun, ...]
     total: int = 0
     does: tuple[str, ...] = ()
+    picture: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -92,11 +68,13 @@ class StepRun:
         checks: tuple[CheckRun, ...],
         total: int = 0,
         does: Iterable[str] = (),
+        picture: Mapping[str, Any] | None = None,
     ) -> StepRun:
         """Return the run of a step with these checks; one that passes `does` the work of others."""
         verdict = StepVerdict.of(step, told_once(check.verdict for check in checks))
         total = max(total, len(verdict.checks))
-        return cls(step, verdict, checks, total, tuple(does) if verdict.passes else ())
+        does = tuple(does) if verdict.passes else ()
+        return cls(step, verdict, checks, total, does, picture or {})
 
     def beside(self, others: Iterable[StepRun]) -> StepRun:
         """Return the run: done by the layer, if it is open and one of the `others` does it."""
@@ -217,9 +195,8 @@ def _next_facts(run: StepRun) -> dict[str, Any]:
 
 def read_check_run(facts: Mapping[str, Any]) -> CheckRun:
     """Read one check as the child sends it."""
-    arrays = tuple(Drawn(**drawn) for drawn in facts["arrays"])
-    inputs = tuple(GivenInput(**given) for given in facts["inputs"])
-    return CheckRun(read_check(facts["check"]), facts["printed"], arrays, inputs, facts["token"])
+    told = read_check(facts["check"]), facts["printed"], tuple(facts["inputs"]), facts["token"]
+    return CheckRun(*told, facts["drawn"])
 
 
 # Sentences about files and steps that end Python, or print without end.
@@ -232,9 +209,10 @@ def ended_python(step: str, how: str) -> Finding:
     return Finding(Outcome.CRASHED, fact, look=look, details=(how,) if how else ())
 
 
-def printed_too_much(step: str, kilobytes: int, place: CodePlace = NOWHERE) -> Finding:
-    """Return the finding on a step that prints without end."""
-    fact = f"`{step}` printed more than {kilobytes} kB{at(place, step)}, and was stopped."
+def printed_too_much(kilobytes: int, place: CodePlace, step: str = "") -> Finding:
+    """Return the finding on a step that prints without end, or on a file while it is loaded."""
+    who = f"`{step}`" if step else "The top of your file"
+    fact = f"{who} printed more than {kilobytes} kB{at(place, step)}, and was stopped."
     return Finding(Outcome.OUTPUT_LIMIT, fact, look=PRINT)
 
 
@@ -261,12 +239,6 @@ def top_ended_python(place: CodePlace = NOWHERE, how: str = "") -> Finding:
     """Return the finding on a file that ends the process while it is loaded."""
     fact = f"The top of your file ends Python{at(place)}."
     return Finding(Outcome.CRASHED, fact, look=EXIT, details=(how,) if how else ())
-
-
-def top_printed_too_much(kilobytes: int, place: CodePlace = NOWHERE) -> Finding:
-    """Return the finding on a file that prints without end while it is loaded."""
-    fact = f"The top of your file printed more than {kilobytes} kB{at(place)}, and was stopped."
-    return Finding(Outcome.OUTPUT_LIMIT, fact, look=PRINT)
 
 
 # The parameters of the steps as they were handed out: their names, and the axes of each.

@@ -62,12 +62,9 @@ class ReviewFile:
         """Move the file to the kept copies, if there is one; return its new place."""
         if not self.path.is_file():
             return None
-        folder = self.workspace.root / MARK / "kept"
-        ends = (f"-{number}" if number else "" for number in itertools.count())
-        names = (folder / f"review-{self._name}-{today}{end}.py" for end in ends)
-        kept = next(name for name in names if not name.exists())
+        kept = _free_place(self.workspace.root, f"review-{self._name}-{today}.py")
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            kept.parent.mkdir(parents=True, exist_ok=True)
             self.path.rename(kept)
         except OSError as error:
             raise KitError(
@@ -306,21 +303,24 @@ def reset(root: Path, task: Task, file: Path) -> Path | None:
 
 
 def _keep(root: Path, file: Path) -> Path:
-    folder = root / MARK / "kept"
-    stamp = time.strftime("%Y-%m-%d-%H%M%S")
-    ends = (f"-{number}" if number else "" for number in itertools.count())
-    names = (folder / f"{file.stem}-{stamp}{end}{file.suffix}" for end in ends)
-    kept = next(name for name in names if not name.exists())
+    kept = _free_place(root, f"{file.stem}-{time.strftime('%Y-%m-%d-%H%M%S')}{file.suffix}")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        kept.parent.mkdir(parents=True, exist_ok=True)
         replace_file(kept, file.read_bytes())
     except OSError as error:
         raise KitError(
             f"your file cannot be copied, so it is left unchanged: {error.strerror}",
-            place=str(folder),
+            place=str(kept.parent),
             cure="free some disk space, or allow yourself to write there, and try again",
         ) from error
     return kept
+
+
+def _free_place(root: Path, name: str) -> Path:
+    """Return where a copy of this name is kept, with a number if there is one already."""
+    path = root / MARK / "kept" / name
+    ends = (f"-{number}" if number else "" for number in itertools.count())
+    return next(each for end in ends if not (each := path.with_stem(path.stem + end)).exists())
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from autograder.judging.examples import read_examples
 from autograder.judging.inprocess import undisturbed
-from autograder.learning.job import Job, Questions
+from autograder.learning.job import Job
 from autograder.values.exercise import Exercise
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class SameProcess:
     ) -> None:
         self._heard = heard
         self._folder = exercise.folder.resolve()
-        self._questions = Questions.read(self._folder, exercise.library)
+        self._examples = read_examples(self._folder)
         self._messages = deque[str]()
 
     def wait_until_ready(self, stop: Stop | None = None) -> None:
@@ -52,7 +53,7 @@ class SameProcess:
         try:
             with undisturbed(), _restored(self._folder, job["packages"]):
                 # As it would arrive elsewhere.
-                Job(json.loads(json.dumps(job)), self._questions, self._say).run()
+                Job(json.loads(json.dumps(job)), self._examples, self._say).run()
         except _PythonEnded as error:
             self._say(event="ended", how=str(error))
         except BaseException as error:
@@ -71,7 +72,7 @@ class SameProcess:
         return self
 
     def _say(self, **message: Any) -> None:
-        self._messages.append(json.dumps(message))
+        self._messages.append(json.dumps(message, default=lambda array: array.tolist()))
         self._heard(message)
 
 

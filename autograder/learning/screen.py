@@ -240,7 +240,7 @@ def next_commands(run: StepRun, name: str = "") -> tuple[Indented, ...]:
     if run.step.hints:
         lines.append(command(f"attn hint {name}", "for the next hint"))
     failing = (check for check in run.checks if not check.verdict.passes)
-    if any(drawn.yours is not None for check in failing for drawn in check.arrays):
+    if any(check.drawn.get("given") for check in failing):
         lines.append(command(f"attn show {name}", "to see your result beside the expected one"))
     return tuple(lines)
 
@@ -251,6 +251,13 @@ def command(typed: str, why: str = "") -> Indented:
     return Indented(Text.assemble(line, (f"\n{why}" if why else "", "dim")), later=4)
 
 
+def closing_commands(exercise: Exercise) -> Iterator[Indented]:
+    """Give the commands for who has every step of an exercise."""
+    if exercise.plays:
+        yield command(f"attn play {exercise.name}", "your layer at work")
+    yield command(f"attn finish {exercise.name}", "what you built, and what to read next")
+
+
 # How far the learner is: a bar for each exercise, and the steps of the current one.
 
 WIDTH = 10
@@ -258,11 +265,11 @@ HARDEST = 3
 FULL, EMPTY = "━", "·"
 
 
-def bar(done: int, of: int, width: int = WIDTH) -> Text:
+def bar(done: int, of: int) -> Text:
     """Return a bar that can be read without color: `━━━━━··········`."""
-    full = round(width * done / of) if of else 0
-    full = min(max(full, 1 if done else 0), width - (done < of))
-    return Text.assemble((FULL * full, "green"), (EMPTY * (width - full), "dim"))
+    full = round(WIDTH * done / of) if of else 0
+    full = min(max(full, 1 if done else 0), WIDTH - (done < of))
+    return Text.assemble((FULL * full, "green"), (EMPTY * (WIDTH - full), "dim"))
 
 
 def overall(session: LearnerSession) -> tuple[int, int]:

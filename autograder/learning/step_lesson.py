@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from html import unescape
 from pathlib import Path
@@ -17,7 +17,9 @@ from autograder.authoring.lesson import FoldedAnswer, folded_answers, replaced_a
 from autograder.authoring.rungs import PuzzleLine, Rungs
 from autograder.errors import KitError
 from autograder.learning.checking import Checking, JobRunner
+from autograder.learning.progress import Progress
 from autograder.learning.results import CheckRun, Checkup, StepRun
+from autograder.reports.finding import Finish, FinishedStep, mistake_lines, took_words
 from autograder.submission.reading import Submission
 from autograder.values.exercise import SOLUTION, Exercise
 from autograder.values.files import read_small
@@ -132,6 +134,53 @@ def _prose_down(cells: Iterable[dict[str, Any]]) -> str:
     return "\n\n".join(texts)
 
 
+# What is known of an exercise that is done: the same for the terminal, a notebook and a page.
+
+
+def finish_of(
+    exercise: Exercise,
+    progress: Progress,
+    words: Mapping[str, str],
+    unknown: tuple[str, ...],
+    *,
+    counts_help: bool = True,
+    shown: Callable[[str], str] = str,
+) -> Finish:
+    """Return what to say of an exercise that is done.
+
+    words: what is said of each known mistake. unknown: what nobody noted. shown: how the text of a
+    question is written.
+    """
+    known = [progress.step(exercise.name, step.name) for step in exercise.steps]
+    mistakes = mistake_lines([each.mistakes for each in known], words)
+    steps = []
+    for number, (step, each, lines) in enumerate(zip(exercise.steps, known, mistakes), start=1):
+        asked = asked_after(exercise, step.name)
+        question, answer = (asked.question, asked.answer) if asked else ("", "")
+        steps.append(
+            FinishedStep(
+                number,
+                step.name,
+                step.title,
+                lines,
+                each.hints,
+                each.solution,
+                not each.passed,
+                shown(question),
+                shown(answer),
+            )
+        )
+    return Finish(
+        title=exercise.title,
+        built=exercise.closing.built,
+        steps=tuple(steps),
+        took=took_words(exercise, progress.work_time(exercise.name)),
+        unknown=unknown,
+        reading=exercise.closing.reading,
+        counts_help=counts_help,
+    )
+
+
 # The lines of a step in an order that a learner chose: what their checks find, and in words.
 
 
@@ -159,7 +208,8 @@ class LineOrder:
         steps = (self.exercise.step(self.rungs.step),)
         checkup = Checking(self.exercise, submission, steps, names=names).run(child)
         (run,) = checkup.steps
-        told = StepRun.of(run.step, tuple(map(self._numbered_check, run.checks)))
+        checks = tuple(map(self._numbered_check, run.checks))
+        told = StepRun.of(run.step, checks, picture=run.picture)
         return replace(
             checkup,
             steps=(run if run.verdict.passes else told,),

@@ -1,134 +1,133 @@
 """What is drawn of a step that was checked: yours, expected, the difference, the inputs.
 
-It needs no terminal: a page in a browser draws the same.
+It is drawn where the code ran, and sent as JSON: the arrays themselves would take far longer. It
+needs no terminal: a page in a browser shows the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from autograder.judging.asking import AskedExample
+from autograder.judging.compare import arrays_of, asked_precision
+from autograder.judging.expectation import Agrees
 from autograder.judging.tokens import Tokens
-from autograder.learning.results import CheckRun, Drawn, GivenInput, StepRun
+from autograder.learning.results import CheckRun, StepRun
 from autograder.reports.panel import Panel, comparison, panel
-from autograder.reports.picture import OwnResult, Picture, own_picture
-from autograder.values.verdict import Outcome
+from autograder.reports.picture import Picture
+from autograder.submission.slip import capitalized
+from autograder.values.request import Failed, Reply, Request
+from autograder.worker.wire import Value
+
+MOST_DRAWN = 20_000  # numbers of an array that is drawn
+MOST_GIVEN = 400  # of an input that is drawn
 
 
 @dataclass(frozen=True)
-class StepPicture:
+class GivenInput:
+    """One input of a check: its name, its axes, in words, and its numbers if they can be drawn."""
+
+    name: str
+    axes: str | None
+    words: str
+    numbers: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class ArrayPicture:
     """The picture of one array of a check: words, and heat maps.
 
-    entry: which entry of its leading axes is shown, by name. row: one token in yours and expected.
+    name: of the array, if it is one of several. row: one token in yours and expected.
     """
 
     name: str
     words: str
     panels: tuple[Panel, ...]
-    entry: tuple[tuple[str, int], ...] = ()
     row: tuple[Panel, ...] = ()
 
 
-def chosen(run: StepRun) -> CheckRun | None:
-    """Return a check with arrays that fails, or else one with arrays, or None.
+@dataclass(frozen=True)
+class CheckPicture:
+    """What is drawn of a check: the arrays that differ, or all if none differs, and the inputs.
 
-    It is the example of the text, if that is one, or else the first.
+    by_hand: whether it is the example of the text. given: whether the code gave any array.
     """
-    drawn = [check for check in run.checks if check.arrays]
-    drawn.sort(key=lambda check: check.arrays[0].tokens is None)
-    failing = [check for check in drawn if not check.verdict.passes]
-    return next(iter(failing or drawn), None)
+
+    arrays: tuple[ArrayPicture, ...]
+    inputs: tuple[Panel, ...]
+    by_hand: bool
+    given: bool
 
 
-def pictures(check: CheckRun) -> tuple[StepPicture, ...]:
-    """Return pictures of a check's arrays that differ, or of all if none differs."""
-    every = [(_picture(drawn), _differs(drawn)) for drawn in check.arrays]
-    differing = tuple(picture for picture, differs in every if differs)
-    return differing or tuple(picture for picture, _ in every)
+def check_picture(asked: AskedExample, inputs: Iterable[GivenInput]) -> CheckPicture | None:
+    """Draw what a check asked for beside what came, None where it asked for no array."""
+    expectation = asked.example.expectation
+    if asked.reply is None or not isinstance(expectation, Agrees):
+        return None
+    form = expectation.form
+    given = arrays_of(_result(asked.example.request, asked.reply), form)
+    wanted = arrays_of(expectation.expected, form)
+    every, yours = [], False
+    for place, (name, axes, expected) in enumerate(zip(form.names, form.axes, wanted)):
+        right, own = numbers(expected), numbers(given[place]) if place < len(given) else None
+        if right is not None:
+            precision = asked_precision(expected, form.precision)
+            every.append(_picture(name, axes, own, right, precision, form.tokens))
+            yours = yours or own is not None
+    if not every:
+        return None
+    differing = [each for each in every if each[1]] or every
+    panels = [
+        _input_panel(each, differing[0][2], form.tokens)
+        for each in inputs
+        if each.numbers is not None and each.numbers.size
+    ]
+    pictures = (each if len(every) > 1 else replace(each, name="") for each, _, _ in differing)
+    return CheckPicture(tuple(pictures), tuple(panels), form.tokens is not None, yours)
 
 
-def _differs(drawn: Drawn) -> bool:
-    if drawn.yours is None:
-        return True
-    compared = comparison(
-        np.asarray(drawn.yours), np.asarray(drawn.expected), precision=drawn.precision
+def numbers(value: Value, most: int = MOST_DRAWN) -> np.ndarray | None:
+    """Return an array that can be drawn, None for anything else."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "biuf" or value.size > most:
+        return None
+    return value.astype(np.float64) if value.dtype.kind == "f" else value
+
+
+def _result(request: Request, reply: Reply) -> Value:
+    """Return what is judged: the returned value, or the attributes if those were asked for."""
+    if isinstance(reply, Failed):
+        return None
+    if not request.read:
+        return reply.value
+    values = tuple(reply.attributes.get(name) for name in request.read if name != "*")
+    return values[0] if len(values) == 1 else values
+
+
+def _picture(
+    name: str,
+    axes: str | None,
+    yours: np.ndarray | None,
+    expected: np.ndarray,
+    precision: str,
+    tokens: Tokens | None,
+) -> tuple[ArrayPicture, bool, Mapping[str, int]]:
+    """Return the picture of an array, whether it differs, and which entry of it is shown."""
+    if yours is None:
+        labels = tokens.labels(expected.shape, axes) if tokens else None
+        alone = panel(expected, title="expected", axes=axes, labels=labels)
+        return ArrayPicture(name, "Your code gave no array here.", (alone,)), True, {}
+    compared = comparison(yours, expected, axes=axes, precision=precision, tokens=tokens)
+    words, names = capitalized(compared.words), (axes or "").split()
+    panels = compared.panels or tuple(
+        panel(array, title=title, axes=axes or "" if array.ndim == len(names) else None)
+        for title, array in (("yours", yours), ("expected", expected))
     )
-    return compared.differs
-
-
-def _picture(drawn: Drawn) -> StepPicture:
-    expected = np.asarray(drawn.expected)
-    tokens = _tokens(drawn)
-    labels = tokens.labels(expected.shape, drawn.axes) if tokens else None
-    if drawn.yours is None:
-        alone = panel(expected, title="expected", axes=drawn.axes, labels=labels)
-        return StepPicture(drawn.name, "Your code gave no array here.", (alone,))
-    compared = comparison(
-        np.asarray(drawn.yours),
-        expected,
-        axes=drawn.axes,
-        precision=drawn.precision,
-        tokens=tokens,
-    )
-    if compared.panels:
-        entry = zip((drawn.axes or "").split(), compared.index)
-        words = _capital(compared.words)
-        return StepPicture(drawn.name, words, compared.panels, tuple(entry), compared.row)
-    arrays, names = {"yours": np.asarray(drawn.yours), "expected": expected}, drawn.axes or ""
-    panels = tuple(
-        panel(array, title=title, axes=names if array.ndim == len(names.split()) else None)
-        for title, array in arrays.items()
-    )
-    return StepPicture(drawn.name, _capital(compared.words), panels)
-
-
-def _capital(words: str) -> str:
-    return words[:1].upper() + words[1:]
-
-
-def own_result(run: StepRun) -> Picture:
-    """Return the picture of a step that passes: the learner's own numbers, if they say anything."""
-    return own_picture(
-        [
-            OwnResult(
-                run.step.name,
-                check.verdict.title,
-                drawn.name,
-                np.asarray(drawn.yours),
-                drawn.axes,
-                _tokens(drawn),
-            )
-            for check in run.checks
-            for drawn in check.arrays
-            if drawn.axes and drawn.yours is not None
-        ]
-    )
-
-
-def picture_of_run(run: StepRun) -> Picture:
-    """Return the picture on the card of a step: numbers that are wrong, or the learner's own."""
-    if run.verdict.passes:
-        return own_result(run)
-    check = chosen(run)
-    finding = check.verdict.finding if check else None
-    if check is None or finding is None or finding.outcome is not Outcome.WRONG_VALUES:
-        return Picture()
-    first = pictures(check)[0]
-    which = f", for `{first.name}`" if len(check.arrays) > 1 else ""
-    caption = f"In the check “{check.verdict.title}”{which}: {first.words}"
-    return Picture(caption, (*first.row, *first.panels))
-
-
-def input_panels(check: CheckRun) -> tuple[Panel, ...]:
-    """Return what a check handed over, at the entry that is drawn of the result."""
-    entry, tokens = dict(pictures(check)[0].entry), _tokens(check.arrays[0])
-    return tuple(_input_panel(given, entry, tokens) for given in check.inputs if given.numbers)
-
-
-def _tokens(drawn: Drawn) -> Tokens | None:
-    return Tokens(**drawn.tokens) if drawn.tokens else None
+    entry = dict(zip(names, compared.index))
+    return ArrayPicture(name, words, panels, compared.row), compared.differs, entry
 
 
 def _input_panel(given: GivenInput, entry: Mapping[str, int], tokens: Tokens | None) -> Panel:
@@ -142,3 +141,46 @@ def _input_panel(given: GivenInput, entry: Mapping[str, int], tokens: Tokens | N
     index = tuple(min(number, size - 1) for number, size in zip(wanted, numbers.shape[:-2]))
     labels = tokens.labels(numbers.shape, given.axes) if tokens else None
     return panel(numbers, title=given.name, axes=given.axes, labels=labels, index=index)
+
+
+# As it is read where it is shown.
+
+
+def chosen(run: StepRun) -> CheckRun | None:
+    """Return a check that is drawn and fails, or else one that is drawn, or None.
+
+    It is the example of the text, if that is one, or else the first.
+    """
+    drawn = [check for check in run.checks if check.drawn]
+    drawn.sort(key=lambda check: not check.drawn["by_hand"])
+    failing = [check for check in drawn if not check.verdict.passes]
+    return next(iter(failing or drawn), None)
+
+
+def read_check_picture(facts: Mapping[str, Any]) -> CheckPicture:
+    """Read what is drawn of a check."""
+    arrays = tuple(
+        ArrayPicture(each["name"], each["words"], _panels(each["panels"]), _panels(each["row"]))
+        for each in facts["arrays"]
+    )
+    return CheckPicture(arrays, _panels(facts["inputs"]), facts["by_hand"], facts["given"])
+
+
+def picture_of_run(run: StepRun) -> Picture:
+    """Return the picture of a step, as on the card in a notebook; raise nothing if it has none."""
+    return Picture(run.picture.get("caption", ""), _panels(run.picture.get("panels", ())))
+
+
+def _panels(listed: Sequence[Mapping[str, Any]]) -> tuple[Panel, ...]:
+    return tuple(
+        Panel(
+            facts["title"],
+            np.asarray(facts["values"]),
+            tuple(facts["axes"]),
+            (tuple(facts["labels"][0]), tuple(facts["labels"][1])),
+            facts["bound"],
+            tuple(facts["notes"]),
+            facts["bars"],
+        )
+        for facts in listed
+    )

@@ -29,6 +29,7 @@ from autograder.learning.results import Checkup, StepRun
 from autograder.learning.screen import (
     Indented,
     bar,
+    closing_commands,
     command,
     overall,
     points_words,
@@ -246,7 +247,8 @@ class View:
             return self.at.step
         if self.checkup:
             return self.exercise.steps[-1]
-        return self.exercise.step(self.focus) if self.focus else self._first_open
+        chosen = self.focus and self.exercise.step(self.focus)
+        return chosen or self.session.open_step(self.exercise)
 
     @property
     def number(self) -> int:
@@ -264,10 +266,6 @@ class View:
         if self.checkup and not self.at:  # behind the last step
             return self.step.name
         return self.exercise.steps[self.number - 2].name if self.number > 1 else ""
-
-    @property
-    def _first_open(self) -> Step:
-        return self.session.open_step(self.exercise)
 
     def name_of(self, step: str) -> str:
         """Return what a command calls a step."""
@@ -409,9 +407,7 @@ def _all_done(view: View, checkup: Checkup) -> Iterator[RenderableType]:
     yield Text(done, style="bold")
     yield Text(beyond_the_checks(view.exercise))
     yield Text("In another terminal, or after q:")
-    if view.exercise.plays:
-        yield command(f"attn play {name}", "your layer at work")
-    yield command(f"attn finish {name}", "what you built, and what to read next")
+    yield from closing_commands(view.exercise)
     after = view.session.next_exercise(view.exercise)
     if after:
         yield Text(f"n continues with {after.name}.")
@@ -461,9 +457,7 @@ def summary(view: View) -> tuple[RenderableType, ...]:
         lines.append(Text(f"Next: step {place}, {step.name}."))
         lines.append(command(f"attn watch {exercise.name}", "goes on there"))
         return tuple(lines)
-    if exercise.plays:
-        lines.append(command(f"attn play {exercise.name}", "your layer at work"))
-    lines.append(command(f"attn finish {exercise.name}", "what you built, and what to read next"))
+    lines += closing_commands(exercise)
     if after:
         lines.append(Text(f"Next: {after.title}."))
         lines.append(command(f"attn watch {after.name}", "begins there"))

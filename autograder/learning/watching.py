@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import FrameType
-from typing import Protocol
 
 from rich.console import Console
 from rich.text import Text
@@ -126,16 +125,6 @@ def _beside(checkup: Checkup, name: str) -> list[str]:
 # Signals to `attn watch`: Ctrl-C, the end of the terminal, another size.
 
 
-class Signalled(Protocol):
-    """What signals are turned into."""
-
-    def press(self, key: str) -> None:
-        """Note that a key was pressed."""
-
-    def redraw(self) -> None:
-        """Draw again."""
-
-
 class Signals:
     """A context in which signals become events; Ctrl-C quits like q.
 
@@ -143,7 +132,7 @@ class Signals:
     the second request to end raises one, in case nobody handles events any more.
     """
 
-    def __init__(self, watcher: Signalled) -> None:
+    def __init__(self, watcher: Watch) -> None:
         self._watcher = watcher
         self._leaving = False
         self._before: dict[int, signal._HANDLER] = {}

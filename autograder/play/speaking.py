@@ -9,7 +9,7 @@ import numpy as np
 from autograder.judging.inprocess import layer_error_words, undisturbed
 from autograder.judging.time_limit import StillRunning
 from autograder.learning.card import say, show_text
-from autograder.learning.notebook_check import limited, met_mistakes, running_words
+from autograder.learning.notebook_check import limited, met_mistakes
 from autograder.play.language_model import (
     BEFORE,
     PROMPT,
@@ -38,9 +38,7 @@ def speak(make: MakeLayer, *, mistakes: bool = False) -> None:
     try:
         with undisturbed(), limited(SECONDS), np.errstate(all="ignore"):
             _speak(make, mistakes)
-    except StillRunning as error:
-        say(f"It cannot speak yet: {running_words(error)}")
-    except (Exception, SystemExit) as error:
+    except (Exception, StillRunning, SystemExit) as error:
         say(f"It cannot speak yet: {layer_error_words(error)}")
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from autograder.judging.inprocess import Unusable, layer_error_words, undisturbed
 from autograder.judging.time_limit import StillRunning
 from autograder.learning.card import WIDTH, say, show_text
-from autograder.learning.notebook_check import limited, met_mistakes, running_words
+from autograder.learning.notebook_check import limited, met_mistakes
 from autograder.play.training_task import picture_svg, shaded_lines
 from autograder.play.training_words import (
     Moment,
@@ -93,10 +93,7 @@ def train(
     try:
         with undisturbed():
             result = _trained(chosen, make, causal, most_steps)
-    except StillRunning as error:
-        say(f"Not yet: {running_words(error)}")
-        return
-    except (Exception, SystemExit) as error:
+    except (Exception, StillRunning, SystemExit) as error:
         say(f"Not yet: {layer_error_words(error)}")
         return
     show_text("\n".join(map(tried_words, result.tried)))

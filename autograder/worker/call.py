@@ -10,14 +10,14 @@ import random
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any, ClassVar
 
 import numpy as np
 
 from autograder.worker import arrays, wire
 from autograder.worker.arrays import read
-from autograder.worker.wire import copied, round_tripped
+from autograder.worker.wire import CODE, MESSAGE, NAME, SHAPES, copied, round_tripped
 
 # PyTorch's gradients around a call: recorded, propagated back, and what a call leaves behind.
 
@@ -400,6 +400,96 @@ def is_raise(step: TracebackType) -> bool:
     """Say whether the code of this step of a traceback was at a `raise` of its own."""
     code = step.tb_frame.f_code.co_code
     return step.tb_lasti < len(code) and code[step.tb_lasti] == _RAISE
+
+
+# An exception of the student's code, as facts that are safe to read.
+#
+# The student's classes may lie or raise in `__str__`, `__class__` or `__name__`, so only the
+# built-in types are asked.
+
+_traceback_of = BaseException.__dict__["__traceback__"].__get__
+
+Lines = Callable[[str], Sequence[str] | None]  # of a file, if it is of the code that is asked
+
+
+def describe(error: BaseException, lines: Lines) -> dict[str, Any]:
+    """Return type, message, and place of `error` in the files of `lines`, as JSON facts.
+
+    `stub` names the function of the submission that raised NotImplementedError
+    itself; it is missing for every other exception.
+    """
+    kind = type(error)
+    facts: dict[str, Any] = {
+        "type": wire.name_of(kind),
+        "message": _message(error),
+        "line": 0,
+        "code": "",
+        "shapes": {},
+    }
+    frame, number, own = _innermost(_traceback_of(error), lines)
+    if frame is not None:
+        facts["line"], facts["code"] = number, _line(lines(frame.f_code.co_filename), number)
+        facts["shapes"] = _shapes(frame)
+        if own and issubclass(kind, NotImplementedError):
+            facts["stub"] = frame.f_code.co_qualname.split(".<locals>")[0][:NAME]
+    elif issubclass(kind, SyntaxError):
+        _add_place(error, facts, lines)
+    return facts
+
+
+def brief(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the same facts without what makes them long."""
+    return {"type": facts["type"], "message": "", "line": facts["line"], "code": "", "shapes": {}}
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str.__getitem__(str(error), slice(MESSAGE))
+    except BaseException:  # the student's own __str__ may raise anything at all
+        return "(the exception has no message that can be shown)"
+
+
+def _innermost(trace: TracebackType | None, lines: Lines) -> tuple[FrameType | None, int, bool]:
+    """Return the last frame in the submission, its line, and whether a `raise` there raised it."""
+    found: TracebackType | None = None
+    last = trace
+    while trace is not None:
+        if lines(trace.tb_frame.f_code.co_filename) is not None:
+            found = trace
+        last, trace = trace, trace.tb_next
+    if found is None:
+        return None, 0, False
+    return found.tb_frame, found.tb_lineno or 0, found is last and is_raise(found)
+
+
+def _line(source: Sequence[str] | None, number: int) -> str:
+    return source[number - 1].strip()[:CODE] if source and 0 < number <= len(source) else ""
+
+
+def _shapes(frame: FrameType) -> dict[str, list[int]]:
+    """Return the shapes of the frame's arrays, the first twelve, by name."""
+    shapes: dict[str, list[int]] = {}
+    try:
+        for name, value in frame.f_locals.items():
+            shape = arrays.shape(value)
+            if type(name) is str and shape is not None and _allowed(shape) and len(shapes) < SHAPES:
+                shapes[name[:NAME]] = list(shape)
+    except BaseException:  # a class body's namespace may be the student's own mapping
+        return {}
+    return shapes
+
+
+def _allowed(shape: tuple[int, ...]) -> bool:
+    """Whether the host accepts a shape: it must be one of an array that can be sent."""
+    return len(shape) <= wire.MAX_AXES and all(size <= wire.MAX_AXIS for size in shape)
+
+
+def _add_place(error: BaseException, facts: dict[str, Any], lines: Lines) -> None:
+    """A syntax error has no frame; its attributes say where, if they are the compiler's."""
+    name, number = getattr(error, "filename", None), getattr(error, "lineno", None)
+    source = lines(name) if type(name) is str else None
+    if source is not None and type(number) is int:
+        facts["line"], facts["code"] = max(0, number), _line(source, number)
 
 
 # The calls that a layer makes of its steps while it is asked, and what may stand in their place.

@@ -115,6 +115,15 @@ def test_an_exception_that_nothing_catches_is_told_by_its_name(workspace: Path) 
     assert finding["details"] == ["KeyboardInterrupt: not me"]
 
 
+def test_an_exception_whose_own_words_raise_is_told_by_its_name_and_line(workspace: Path) -> None:
+    odd = "\n\n\nclass Odd(Exception):\n    def __str__(self):\n        raise self"
+    put(workspace, softmax=f"    raise Odd{odd}")
+    (step,) = typed("check", "softmax", "--json", folder=workspace).document["steps"]
+    finding = step["checks"][0]["finding"]
+    assert finding["outcome"] == "raised"
+    assert finding["fact"].startswith("Line 26, `raise Odd`, raises `Odd: (the exception has no")
+
+
 def test_what_is_printed_below_python_reaches_neither_screen_nor_json(workspace: Path) -> None:
     put(workspace, "import os\nos.write(1, b'seen')\nos.system('echo seen; echo seen >&2')")
     run = attn("check", "--json", folder=workspace)

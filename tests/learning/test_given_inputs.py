@@ -9,8 +9,7 @@ from textwrap import indent
 import numpy as np
 import pytest
 
-from autograder.learning.results import GivenInput
-from autograder.learning.step_pictures import _input_panel
+from autograder.learning.step_pictures import GivenInput, _input_panel
 from support.learner_workspace import NAME, ROOT, WRONG_SOFTMAX, start, stub_file, written
 from support.typed_commands import typed
 
@@ -78,7 +77,7 @@ def test_the_axes_are_those_of_the_exercise_whatever_the_learner_writes(
 
 def test_without_names_the_input_is_drawn_at_the_entry_of_the_result() -> None:
     numbers = np.arange(36.0).reshape(4, 3, 3)
-    given = GivenInput("scores", None, "scores (4, 3, 3)", numbers.tolist())
+    given = GivenInput("scores", None, "scores (4, 3, 3)", numbers)
     drawn = _input_panel(given, {"B": 2}, None)
     assert drawn.notes == ("shown: axis 0[2] of 4",) and (drawn.values == numbers[2]).all()
 

@@ -17,10 +17,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from autograder.judging.examples import read_examples
+from autograder.judging.inprocess import InProcess
 from autograder.learning.checking import check_work
 from autograder.learning.job import with_annotations
+from autograder.learning.notebook_check import report_on
 from autograder.learning.process import Child
 from autograder.learning.same_process import SameProcess
+from autograder.learning.step_pictures import picture_of_run
+from autograder.reports.picture import render_panels
 from autograder.values.exercise import Exercise, read_exercise
 from autograder.values.verdict import Outcome
 from support.learner_workspace import NAME, REFERENCE, ROOT, start, stub_file
@@ -56,6 +61,30 @@ def test_it_says_what_a_child_says(exercise: Exercise, check: Check) -> None:
     here = check(body("print('here')", "return scores / scores.sum(-1, keepdims=True)"))
     with Child(exercise) as child:
         assert here == check_work(exercise, exercise.steps, child=child).document()
+
+
+IN_PLACE = (
+    "scores -= scores.max(-1, keepdims=True)",
+    "return np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)",
+)
+
+
+@pytest.mark.parametrize(
+    "lines, drawn",
+    [(("return scores",), 3), (("return scores[..., 0]",), 0), (IN_PLACE, 0)],
+    ids=["wrong numbers", "a wrong shape", "right numbers"],
+)
+def test_the_picture_of_a_step_is_that_of_a_notebook(
+    exercise: Exercise, lines: tuple[str, ...], drawn: int
+) -> None:
+    file, names = exercise.folder / f"{NAME}.py", {"np": np}
+    file.write_text(written(NAME, softmax=body(*lines)), encoding="utf-8")
+    exec(body(*lines), names)
+    (run,) = check_work(exercise, exercise.steps[:1], child=SameProcess(exercise)).steps
+    step, examples = run.step, read_examples(exercise.folder)
+    shown, notebook = picture_of_run(run), report_on(step, examples, InProcess(names)).picture
+    assert (len(shown.panels), shown.caption) == (drawn, notebook.caption)
+    assert render_panels(shown.panels) == render_panels(notebook.panels)
 
 
 @pytest.mark.parametrize(

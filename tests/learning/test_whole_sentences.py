@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,17 +18,21 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from autograder.checks.reference import Reference, read_reference
-from autograder.judging.asking import AskedExample, is_asked_after, settled
+from autograder.judging.asking import ask_examples, public_checks
+from autograder.judging.examples import Example, read_examples
+from autograder.judging.inprocess import InProcess
 from autograder.learning.climbing import give_hint
 from autograder.learning.drawing import drawn
-from autograder.learning.job import Questions, arrays_to_draw
 from autograder.learning.once import answer_lines, lesson_lines
 from autograder.learning.progress import open_session
-from autograder.learning.results import CheckRun, Checkup, Drawn, StepRun
+from autograder.learning.results import CheckRun, Checkup, StepRun
 from autograder.learning.screen import Indented
 from autograder.learning.step_lesson import lesson_of
+from autograder.learning.step_pictures import check_picture
 from autograder.learning.watch_screen import View, pages, piece_of, rows, screen
 from autograder.reports.finding import sentences, step_text
+from autograder.reports.picture import picture_of
+from autograder.tracing.home import LayerBlame
 from autograder.values.exercise import Step
 from support.learner_workspace import ROOT, start
 
@@ -47,23 +51,23 @@ def reference(name: str) -> Reference:
 
 
 @cache
-def questions(name: str) -> Questions:
-    return Questions.read(ROOT / "assignments" / name, reference(name).exercise.library)
+def examples_of(name: str) -> tuple[Example, ...]:
+    return read_examples(ROOT / "assignments" / name)
 
 
 def run_of(name: str, step: Step, code: Any) -> StepRun:
     """What a check of one step finds, where all other steps are right."""
-    asks, names = questions(name), {**vars(reference(name).module), step.name: code}
-    asked = list[AskedExample]()
-    for example in asks.of(step.name):
-        if is_asked_after(example, asked):
-            asked.append(asks.ask(example, names))
-    told = asks.blame(names).told(settled(asked))
+    examples, library = examples_of(name), reference(name).exercise.library
+    names = {**vars(reference(name).module), step.name: code}
+    asked = InProcess(names, library)
+    blame = LayerBlame(names, library, examples, lambda step: asked)
+    told = ask_examples(step, examples, asked, blame.told).asked
+    drawn = ([each, check_picture(each, ())] for each in told)
     checks = tuple(
-        CheckRun(each.verdict, arrays=tuple(Drawn(**facts) for facts in arrays_to_draw(each)))
-        for each in told
+        CheckRun(each.verdict, drawn=asdict(picture) if picture else {}) for each, picture in drawn
     )
-    return StepRun.of(step, checks, asks.count(step.name))
+    total, picture = public_checks(step.name, examples), asdict(picture_of(told))
+    return StepRun.of(step, checks, total, picture=picture)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autograder.learning.notebook_check import NotRightYet, _say, note_in_workspace, open_exercise
+from autograder.learning.notebook_check import KernelRecord, NotRightYet, _say, open_exercise
 from autograder.learning.progress import (
     LearnerSession,
     StepProgress,
@@ -78,7 +78,7 @@ def test_a_step_left_open_because_the_layer_is_right_stops_no_run_and_stays_know
     with pytest.raises(NotRightYet, match="not written yet"):
         check(scale_scores)
     whole = "SingleHeadAttention"
-    note_in_workspace(exercise, verdict(whole), ("softmax", "scale_scores"))
+    KernelRecord().note(exercise, verdict(whole), ("softmax", "scale_scores"))
     again = open_exercise(NAME, workspace / NAME)
     shown = again(scale_scores)
     said = "scale_scores: not written, but your layer did its work when it was last checked."
@@ -88,7 +88,7 @@ def test_a_step_left_open_because_the_layer_is_right_stops_no_run_and_stays_know
         and "<details" not in shown._repr_html_()
     )
     assert passed(workspace) == ("softmax", "scale_scores", whole)
-    note_in_workspace(exercise, verdict(whole, Outcome.WRONG_VALUES), ("softmax", "scale_scores"))
+    KernelRecord().note(exercise, verdict(whole, Outcome.WRONG_VALUES), ("softmax", "scale_scores"))
     assert not passed(workspace)
     with pytest.raises(NotRightYet, match="not written yet"):
         check(scale_scores)
@@ -109,7 +109,7 @@ def test_who_learns_alone_is_not_told_of_hidden_graders_after_every_step(
 def test_outside_of_a_workspace_nothing_is_written(tmp_path: Path) -> None:
     exercise = replace(read_exercise(ROOT / "assignments" / NAME), folder=tmp_path / NAME)
     exercise.folder.mkdir()
-    note_in_workspace(exercise, verdict("softmax"))
+    KernelRecord().note(exercise, verdict("softmax"))
     assert [path.name for path in tmp_path.rglob("*")] == [NAME]
 
 
@@ -122,19 +122,19 @@ def test_a_disk_that_cannot_be_written_is_told_once_and_stops_nothing(
     monkeypatch.setattr("autograder.learning.progress.replace_file", refused)
     _say.cache_clear()
     for step in ("softmax", "scale_scores"):
-        note_in_workspace(read_exercise(workspace / NAME), verdict(step))
+        KernelRecord().note(read_exercise(workspace / NAME), verdict(step))
     assert capsys.readouterr().out.count("could not be saved") == 1
 
 
 def test_a_watch_that_is_open_keeps_what_the_notebook_noted(workspace: Path) -> None:
     watch = session(workspace)
     exercise = read_exercise(workspace / NAME)
-    note_in_workspace(exercise, verdict("softmax"))
+    KernelRecord().note(exercise, verdict("softmax"))
     mask = exercise.step("create_causal_mask")
     watch = watch.noted(exercise, mask, StepProgress(hints=1))
     assert passed(workspace) == ("softmax",) == watch.progress.passed(exercise)
-    note_in_workspace(exercise, verdict(mask.name))
-    watch.noted(exercise, mask, watch.known(exercise, mask).with_hints(2))
+    KernelRecord().note(exercise, verdict(mask.name))
+    watch.noted(exercise, mask, replace(watch.known(exercise, mask), hints=2))
     now = session(workspace).known(exercise, mask)
     assert now.passed and now.hints == 2
 
@@ -161,7 +161,7 @@ for number in range(40):
 
 def test_what_is_known_is_kept_where_the_file_is_gone(workspace: Path) -> None:
     exercise = read_exercise(workspace / NAME)
-    note_in_workspace(exercise, verdict("softmax"))
+    KernelRecord().note(exercise, verdict("softmax"))
     known = read_progress(workspace, pytest.fail)
     known.file.unlink()
     noted(known, lambda now: now.with_current("other"), pytest.fail)
