@@ -8,24 +8,18 @@ from __future__ import annotations
 
 import ast
 import builtins
-import contextlib
 import copy
 import inspect
-import io
 import random
-import sys
 import textwrap
-import traceback
-import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
-import numpy as np
-
+from autograder.authoring.mutated_step import TreePlace, node_at, with_node
+from autograder.authoring.probing import defined, quiet_run
 from autograder.authoring.regions import Solution, read_solution
 from autograder.authoring.rungs import (
     FILE,
@@ -47,60 +41,17 @@ from autograder.checks.reference import Reference, read_reference
 from autograder.judging.examples import Example, examples_in
 from autograder.judging.expectation import judge
 from autograder.judging.inprocess import InProcess
-from autograder.judging.time_limit import StillRunning, limited, still_running
+from autograder.judging.time_limit import StillRunning, still_running
 from autograder.values.exercise import EXAMPLES, Definition, generated
 from autograder.values.verdict import Finding, Outcome
-from autograder.worker import arrays
-
-# Trusted code that is tried: it prints nothing, warns of nothing, leaves nothing, and ends.
-
-
-@contextlib.contextmanager
-def quiet_run(library: str, seconds: float) -> Iterator[None]:
-    """Run the body without a trace; what it draws is the same every time.
-
-    A line in the place of another may never end: `StillRunning` is raised after `seconds`.
-    """
-    with (
-        np.errstate(all="ignore"),
-        warnings.catch_warnings(),
-        contextlib.redirect_stdout(io.StringIO()),
-    ):
-        warnings.simplefilter("ignore")
-        arrays.seed(0)
-        try:
-            with limited(seconds, _tell):
-                yield
-        finally:
-            if library == "torch":
-                import torch
-
-                torch.set_grad_enabled(True)
-
-
-def _tell(frame: FrameType, seconds: float) -> None:
-    place = "".join(traceback.format_stack(frame)[-1:])
-    print(f"still running, and catches every attempt to stop it:\n{place}", file=sys.stderr)
-
 
 # The expression that the last rung leaves out: where a known mistake differs from the solution.
 
-Way = tuple[tuple[str, "int | None"], ...]
 
+def gapped(rungs: Rungs, step: ReferenceStep, wrong: Iterable[PuzzleLine]) -> Rungs:
+    """Return the rungs with a gap in the line where it differs from the first wrong line so fit.
 
-@dataclass(frozen=True)
-class GappedLine:
-    """A line with a gap: its place, the line as it is shown, and what belongs into the gap."""
-
-    place: int
-    text: str
-    filling: str
-
-
-def gapped_line(step: ReferenceStep, wrong: Iterable[PuzzleLine]) -> GappedLine | None:
-    """Return the line with a gap where it differs from the first wrong line that allows one.
-
-    Where none does, the gap is the last argument or operand of the last line that has one. A list
+    Where none is, the gap is the last argument or operand of the last line that has one. A list
     of names to return is never gapped: the lines above it would tell.
     """
     by_place = {each.line.place: each for each in step.statements}
@@ -112,15 +63,14 @@ def gapped_line(step: ReferenceStep, wrong: Iterable[PuzzleLine]) -> GappedLine 
             way = way[:-1]
         names_only = isinstance(own.node, ast.Return) and isinstance(own.node.value, ast.Tuple)
         if len(way) > 1 and not names_only:  # not the whole value
-            return _with_gap(own, way)
+            return _with_gap(rungs, own, way)
     for own in reversed(step.statements):
-        ways = list(_last_operands(own.node))
-        if ways:
-            return _with_gap(own, ways[0])
-    return None
+        for way in _last_operand(own.node):
+            return _with_gap(rungs, own, way)
+    return rungs
 
 
-def _difference(own: ast.AST, other: ast.AST) -> Way:
+def _difference(own: ast.AST, other: ast.AST) -> TreePlace:
     """Return the way to the smallest expression in which two trees differ."""
     if type(own) is not type(other):
         return ()
@@ -151,7 +101,7 @@ def _values(node: ast.AST) -> list[object]:
     return [v for _, v in ast.iter_fields(node) if not isinstance(v, ast.AST | list)]
 
 
-def _last_operands(statement: ast.stmt) -> Iterator[Way]:
+def _last_operand(statement: ast.stmt) -> Iterator[TreePlace]:
     match statement:
         case ast.Return(value=ast.expr() as value) | ast.Assign(value=value):
             match value:
@@ -161,22 +111,11 @@ def _last_operands(statement: ast.stmt) -> Iterator[Way]:
                     yield (("value", None), ("right", None))
 
 
-def _with_gap(own: StatementLine, way: Way) -> GappedLine:
-    changed = copy.deepcopy(own.node)
-    *before, (field, number) = way
-    parent: ast.AST = changed
-    for name, place in before:
-        held = getattr(parent, name)
-        parent = held if place is None else held[place]
-    gap = ast.Name(GAP, ast.Load())
-    if number is None:
-        filling = getattr(parent, field)
-        setattr(parent, field, gap)
-    else:
-        filling = getattr(parent, field)[number]
-        getattr(parent, field)[number] = gap
+def _with_gap(rungs: Rungs, own: StatementLine, way: TreePlace) -> Rungs:
+    changed = with_node(own.node, way, ast.Name(GAP, ast.Load()))
     text = INDENT * own.depth + written(changed)
-    return GappedLine(own.line.place, text, plain(ast.unparse(filling)))
+    filling = plain(ast.unparse(node_at(own.node, way)))
+    return replace(rungs, gap=own.line.place, gapped=text, filling=filling)
 
 
 # Wrong lines for a step, taken from its known mistakes, or made by exchanging two names.
@@ -427,13 +366,6 @@ def rungs_of(reference: Reference, examples: Sequence[Example]) -> MadeRungs:
     return MadeRungs(exercise.name, rungs, tuple(without))
 
 
-def defined(names: Mapping[str, Any], step: str, code: str) -> dict[str, Any]:
-    """Return a namespace in which `code` defines the step; raises what the code raises."""
-    namespace = dict(names)
-    exec(compile(code, f"<{step}>", "exec"), namespace)
-    return namespace
-
-
 @dataclass(frozen=True)
 class _Maker:
     """One step, and the worked examples that decide which of its lines are wrong."""
@@ -455,11 +387,7 @@ class _Maker:
         shown = sorted(
             _mixed([*true, *wrong], self.name), key=lambda each: bare.parts.index(each.part)
         )
-        gap = gapped_line(step, wrong)
-        rungs = replace(bare, lines=tuple(shown))
-        if gap is None:
-            return rungs
-        return replace(rungs, gap=gap.place, gapped=gap.text, filling=gap.filling)
+        return gapped(replace(bare, lines=tuple(shown)), step, wrong)
 
     def _wrong(self, step: ReferenceStep, bare: Rungs) -> tuple[PuzzleLine, ...]:
         mistakes = (
@@ -499,7 +427,7 @@ class _Maker:
         library, seconds = exercise.library, exercise.limits.seconds_per_call
         try:
             with quiet_run(library, seconds):
-                names = defined(vars(self.reference.module), self.name, code)
+                names = defined(vars(self.reference.module), code)
                 respondent = InProcess(names, library)
                 for example in self.examples:
                     if example.step == self.name:

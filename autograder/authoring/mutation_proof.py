@@ -12,7 +12,7 @@ from pathlib import Path
 
 from autograder.authoring.harness import Harness, read_harness, recorded_examples
 from autograder.authoring.mutant import Mutant, changed_lines, mutants_of, spread
-from autograder.authoring.mutant_judge import Fate, JudgedMutant, MutantJudge, definitions, name_of
+from autograder.authoring.mutant_judge import Fate, JudgedMutant, MutantJudge, definitions
 from autograder.authoring.mutated_step import Subject, Tree
 from autograder.authoring.sandbox_proof import mutant_gaps
 from autograder.checks.marks import step_of
@@ -264,7 +264,9 @@ def prove_by_mutants(folder: Path, every: bool) -> ProvedByMutants:
     ]
     gaps += [*_refused(judged), *_public(figures)]
     gaps += mutant_gaps(harness, judged, IN_SANDBOX) if every else ()
-    checks = [(step_of(check) or "", name_of(check)) for check in harness.checks if step_of(check)]
+    checks = [
+        (step_of(check) or "", check.originalname) for check in harness.checks if step_of(check)
+    ]
     return ProvedByMutants(
         harness.reference.exercise.name,
         figures,

@@ -29,7 +29,7 @@ from autograder.authoring.kill_matrix import (
     matrix_text,
     on_many_inputs,
 )
-from autograder.authoring.making import defined, quiet_run
+from autograder.authoring.probing import defined, quiet_run
 from autograder.authoring.rungs import FILE, GAP, Rungs, read_rungs
 from autograder.authoring.sandbox_proof import mistake_gaps, right_answer_gaps
 from autograder.authoring.text_rules import compose_texts, word_gaps
@@ -219,7 +219,7 @@ def _refusing(harness: Harness, step: str, code: str) -> str:
     exercise = harness.reference.exercise
     try:
         with quiet_run(exercise.library, exercise.limits.seconds_per_submission):
-            made = defined(vars(harness.module), step, code)[step]
+            made = defined(vars(harness.module), code)[step]
             with harness.replaced({step: made}):
                 for check in harness.checks_of(step):
                     if harness.run(check, naming=False).finding:

@@ -13,15 +13,17 @@ import numpy as np
 import pytest
 
 from autograder.authoring.harness import read_harness, recorded_examples
-from autograder.authoring.mutant import Mutant, mutants_of, spread
-from autograder.authoring.mutant_judge import Fate, JudgedMutant, MutantJudge, definitions
-from autograder.authoring.mutant_rules import (
+from autograder.authoring.mutant import (
     BODIES,
     EXPRESSIONS,
     NAMES,
     STATEMENTS,
+    Mutant,
+    mutants_of,
     rules_of,
+    spread,
 )
+from autograder.authoring.mutant_judge import Fate, JudgedMutant, MutantJudge, definitions
 from autograder.authoring.mutated_step import Found, Subject, filled, matches, words_of
 from autograder.authoring.mutation_proof import (
     FILE,
