@@ -42,6 +42,7 @@ from autograder.judging.examples import Example, examples_in
 from autograder.judging.expectation import judge
 from autograder.judging.inprocess import InProcess
 from autograder.judging.time_limit import StillRunning, still_running
+from autograder.submission.syntax_tree import is_text
 from autograder.values.exercise import EXAMPLES, Definition, generated
 from autograder.values.verdict import Finding, Outcome
 
@@ -197,15 +198,11 @@ def _translated(function: Definition, reference: Definition) -> Iterator[ast.stm
 
 def _expression(reference: Definition) -> ast.expr | None:
     """Return what the reference returns, if it does nothing else."""
-    body = [each for each in reference.body if not _is_docstring(each)]
+    body = [each for each in reference.body if not is_text(each)]
     match body:
         case [ast.Return(value=ast.expr() as value)]:
             return value
     return None
-
-
-def _is_docstring(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 class _Translation(ast.NodeTransformer):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import random
-import time
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -231,11 +230,9 @@ IN_SANDBOX = 24  # of each exercise
 class ProvedByMutants:
     """What became of the mutants of an exercise."""
 
-    exercise: str
     figures: MutantFigures
     kills: tuple[Kills, ...]
     gaps: tuple[str, ...]
-    seconds: float
 
 
 def prove_by_mutants(folder: Path, every: bool) -> ProvedByMutants:
@@ -244,7 +241,6 @@ def prove_by_mutants(folder: Path, every: bool) -> ProvedByMutants:
     With `every`, pairs are tried too, and a sample is graded in the sandbox. Raises `KitError` when
     the files of the exercise do not fit together, or the sandbox does not meet the demands.
     """
-    begun = time.monotonic()
     harness = read_harness(folder)
     declared = read_declared(folder)
     examples = recorded_examples(folder)
@@ -267,13 +263,7 @@ def prove_by_mutants(folder: Path, every: bool) -> ProvedByMutants:
     checks = [
         (step_of(check) or "", check.originalname) for check in harness.checks if step_of(check)
     ]
-    return ProvedByMutants(
-        harness.reference.exercise.name,
-        figures,
-        kills_of(checks, judged),
-        tuple(gaps),
-        time.monotonic() - begun,
-    )
+    return ProvedByMutants(figures, kills_of(checks, judged), tuple(gaps))
 
 
 def _chosen(

@@ -145,8 +145,8 @@ def written_texts(harness: Harness) -> Iterator[StudentText]:
 
 
 def _hints(step: Step) -> Iterator[StudentText]:
-    for number, hint in enumerate(step.hints, start=1):
-        rung = dict(enumerate(RUNGS, start=1)).get(number, f"{number}th")
+    for number, hint in enumerate(step.hints):
+        rung = RUNGS[number] if number < len(RUNGS) else f"{number + 1}th"
         yield StudentText(f"the {rung} hint of {step.name}", hint)
 
 

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import ast
 import pickle
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any, TypeVar
 
 from autograder.authoring.regions import read_solution
 from autograder.authoring.stub import read_cells
@@ -26,6 +27,7 @@ from autograder.submission.fingerprints import (
     resemblances,
 )
 from autograder.submission.reading import Submission
+from autograder.submission.syntax_tree import is_text
 from autograder.values.exercise import Exercise, given_text
 from autograder.values.value_file import LazySequence
 
@@ -34,6 +36,7 @@ from autograder.values.value_file import LazySequence
 # Students wrote it, so it is read in a watched grader process.
 
 MOST_LINES, WIDEST = 40, 120
+Made = TypeVar("Made")
 
 
 def code_examples(
@@ -43,20 +46,32 @@ def code_examples(
 ) -> tuple[str, ...]:
     """Return for each of `found` the step as its example wrote it; "" where it cannot be shown."""
     places = {each.student: place for place, each in enumerate(submissions)}
-    texts = [""] * len(found)
 
     def job(number: int) -> tuple[str, Sequence[str]]:
         place = places.get(found[number].example)
         return found[number].step, () if place is None else submissions[place].cells
 
+    return tuple(_made(pool, _read, LazySequence(len(found), job), ""))
+
+
+def _made(
+    pool: GraderPool,
+    work: Callable[[Any], Made],
+    jobs: Sequence[Any],
+    nothing: Made,
+    batch: int = 1,
+) -> list[Made]:
+    """Return what grader processes make of each job: `nothing` where it takes more than it may."""
+    made = [nothing] * len(jobs)
     pool.run(
-        partial(one_by_one, _read),
-        LazySequence(len(found), job),
+        partial(one_by_one, work),
+        jobs,
         HANDLING,
-        result=texts.__setitem__,
+        result=made.__setitem__,
         lost=lambda place, loss: None,
+        batch=batch,
     )
-    return tuple(texts)
+    return made
 
 
 def without_names(cells: Sequence[str], name: str) -> str:
@@ -88,14 +103,9 @@ def _written(node: ast.stmt) -> str:
         for part in ("body", "orelse", "finalbody"):
             lines = getattr(each, part, None)
             if isinstance(lines, list) and lines:
-                kept = [line for line in lines if not _is_prose(line)]
+                kept = [line for line in lines if not is_text(line)]
                 setattr(each, part, kept or [ast.Pass()])
     return ast.unparse(copy)
-
-
-def _is_prose(line: ast.stmt) -> bool:
-    """Whether a statement is only a text: a docstring, or one in place of a comment."""
-    return isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant)
 
 
 MOST_PAIRS = 30  # shown on the page
@@ -119,17 +129,12 @@ def find_similar_code(
     if len(compared) > MOST_HAND_INS:
         return SimilarCode(left_out=len(submissions))
     steps = frozenset(step.name for step in exercise.steps)
-    prints = [b""] * len(compared)
-    pool.run(
-        partial(one_by_one, partial(_packed, steps=steps)),
-        LazySequence(len(compared), lambda place: compared[place].cells),
-        HANDLING,
-        result=prints.__setitem__,
-        lost=lambda place, loss: None,
-        batch=_BATCH,
-    )
+    cells = LazySequence(len(compared), lambda place: compared[place].cells)
+    prints = _made(pool, partial(_packed, steps=steps), cells, b"", _BATCH)
     read = [place for place, each in enumerate(prints) if each]
-    found = _compare(pool, [prints[place] for place in read], given_fingerprints(exercise, steps))
+    work = partial(_resemblances, given=given_fingerprints(exercise, steps))
+    nothing: tuple[Resemblance, ...] | None = None
+    (found,) = _made(pool, work, [[prints[place] for place in read]], nothing)
     if found is None:
         return SimilarCode(left_out=len(submissions))
     shown = found[:MOST_PAIRS]
@@ -167,21 +172,6 @@ def _resemblances(prints: Sequence[bytes], given: frozenset[int]) -> tuple[Resem
     return resemblances(unpacked, given)
 
 
-def _compare(
-    pool: GraderPool, prints: Sequence[bytes], given: frozenset[int]
-) -> tuple[Resemblance, ...] | None:
-    """Return the pairs; None if comparing takes more than it may."""
-    found: list[tuple[Resemblance, ...]] = []
-    pool.run(
-        partial(one_by_one, partial(_resemblances, given=given)),
-        [prints],
-        HANDLING,
-        result=lambda place, pairs: found.append(pairs),
-        lost=lambda place, loss: None,
-    )
-    return found[0] if found else None
-
-
 def _with_examples(
     pool: GraderPool,
     pairs: Sequence[tuple[Submission, Submission]],
@@ -194,19 +184,17 @@ def _with_examples(
         for step in [step for step in each.steps if step][:_STEPS_SHOWN]
     ]
     examples: list[list[tuple[str, str, str]]] = [[] for _ in pairs]
-
-    def keep(job: int, texts: tuple[str, str]) -> None:
-        place, step, _ = jobs[job]
-        examples[place].append((step, *texts))
-
-    work = partial(one_by_one, _examples)
-    pool.run(work, jobs, HANDLING, result=keep, lost=lambda place, loss: None)
+    nothing: list[str] = []  # of a pair whose code cannot be shown
+    for (place, step, _), texts in zip(jobs, _made(pool, _examples, jobs, nothing), strict=True):
+        if texts:
+            first, second = texts
+            examples[place].append((step, first, second))
     return tuple(
         SimilarPair((first.student, second.student), each.steps, each.part, tuple(examples[place]))
         for place, ((first, second), each) in enumerate(zip(pairs, found, strict=True))
     )
 
 
-def _examples(job: tuple[int, str, Sequence[Sequence[str]]]) -> tuple[str, ...]:
+def _examples(job: tuple[int, str, Sequence[Sequence[str]]]) -> list[str]:
     _, step, hand_ins = job
-    return tuple(without_names(cells, step) for cells in hand_ins)
+    return [without_names(cells, step) for cells in hand_ins]

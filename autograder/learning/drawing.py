@@ -9,7 +9,8 @@ from rich.text import Text
 
 from autograder.learning.results import CheckRun, StepRun
 from autograder.learning.step_pictures import chosen, input_panels, own_result, pictures
-from autograder.reports.heat_maps import save, terminal_panels
+from autograder.reports.figure import save_figure
+from autograder.reports.terminal_text import Blocks
 
 
 def drawn(run: StepRun) -> tuple[RenderableType, ...]:
@@ -28,8 +29,8 @@ def drawn(run: StepRun) -> tuple[RenderableType, ...]:
         pieces += [Text()] * bool(number)
         pieces += [Text(f"{name}{picture.words}")]
         if picture.row:  # by itself, since it fits the smallest screen
-            pieces += [terminal_panels(picture.row), Text()]
-        pieces += [terminal_panels(picture.panels)] if picture.panels else []
+            pieces += [Blocks(picture.row), Text()]
+        pieces += [Blocks(picture.panels)] if picture.panels else []
     return (*pieces, *_inputs(check))
 
 
@@ -39,7 +40,7 @@ def own_drawn(run: StepRun) -> tuple[RenderableType, ...]:
     if not own.caption:
         return ()
     panels = [each for each in own.panels if each.bars] or own.panels
-    return (Text(own.caption), terminal_panels(panels), Text())
+    return (Text(own.caption), Blocks(panels), Text())
 
 
 def _inputs(check: CheckRun) -> tuple[RenderableType, ...]:
@@ -48,11 +49,11 @@ def _inputs(check: CheckRun) -> tuple[RenderableType, ...]:
         return ()
     words = "; ".join(given.words for given in check.inputs)
     panels = input_panels(check)
-    drawn = (terminal_panels(panels),) if panels else ()
+    drawn = (Blocks(panels),) if panels else ()
     return (Text(), Text(f"The input: {words}."), *drawn)
 
 
 def draw_file(path: Path, check: CheckRun) -> None:
-    """Draw a check's arrays into a PNG or SVG file; raises `KitError` as `save` does."""
+    """Draw a check's arrays into a PNG or SVG file; raises `KitError` as `save_figure` does."""
     drawn = [panel for each in pictures(check) for panel in (*each.row, *each.panels)]
-    save(path, tuple(drawn))
+    save_figure(path, drawn)

@@ -40,7 +40,7 @@ GAP = 2
 class Blocks:
     """Heat maps that rich prints, side by side if the console is wide enough."""
 
-    panels: tuple[Panel, ...]
+    panels: Sequence[Panel]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Give rows of panels, with as many in each row as fit the console."""

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
+from autograder.reports.feedback import write_page
+from autograder.reports.grades_csv import write_verdict
 from autograder.values.exercise import read_exercise
 from autograder.values.verdict import (
     ChainVerdict,
@@ -25,3 +30,16 @@ def verdict(student: str, **wrong: Finding) -> Verdict:
     )
     facts = (f"hash of {student[::-1]}", "e3b0c442", 7, "strong", 0.5)
     return Verdict(EXERCISE.name, student, steps, ChainVerdict(Outcome.PASSED), *facts)
+
+
+def write_verdicts(folder: Path, verdicts: Iterable[Verdict]) -> tuple[Path, ...]:
+    """Write each verdict to its own file in `folder`; return the paths."""
+    return tuple(write_verdict(folder, each) for each in verdicts)
+
+
+def feedback_text(*judged: Any) -> str:
+    """What is written beside a student's page, for a mail; see `write_page`."""
+    with TemporaryDirectory() as folder:
+        write_page(Path(folder), *judged)
+        (file,) = Path(folder).glob("*.txt")
+        return file.read_text(encoding="utf-8")
