@@ -92,17 +92,11 @@ def _of_steps(exercise: Exercise) -> Iterator[tuple[str, str]]:
             yield f"{step.name} is worth {step.points:g} points", "write 0 (a bonus) or more"
         if type(step.minutes) is not int or step.minutes < 1:
             yield f"{step.name} takes {step.minutes!r} minutes", "write a whole number of minutes"
-        yield from _of_texts(step)
-
-
-def _of_texts(step: Step) -> Iterator[tuple[str, str]]:
-    if not step.title.strip():
-        yield f"the step {step.name} has no title", "write one"
-    if not step.name.isidentifier() or keyword.iskeyword(step.name):
-        yield (
-            f"no function can be called {step.name!r}",
-            "use a name that Python takes, the same as in solution.py",
-        )
+        if not step.title.strip():
+            yield f"the step {step.name} has no title", "write one"
+        if not step.name.isidentifier() or keyword.iskeyword(step.name):
+            cure = "use a name that Python takes, the same as in solution.py"
+            yield f"no function can be called {step.name!r}", cure
 
 
 def _of_names(exercise: Exercise, tree: ast.Module) -> Iterator[tuple[str, str]]:

@@ -18,7 +18,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
-from autograder.authoring.mutated_step import TreePlace, node_at, with_node
+from autograder.authoring.mutated_step import TreePlace, node_at, places, with_node
 from autograder.authoring.probing import defined, quiet_run
 from autograder.authoring.regions import Solution, read_solution
 from autograder.authoring.rungs import (
@@ -71,35 +71,22 @@ def gapped(rungs: Rungs, step: ReferenceStep, wrong: Iterable[PuzzleLine]) -> Ru
     return rungs
 
 
-def _difference(own: ast.AST, other: ast.AST) -> TreePlace:
+def _difference(own: ast.stmt, other: ast.stmt) -> TreePlace:
     """Return the way to the smallest expression in which two trees differ."""
-    if type(own) is not type(other):
-        return ()
-    differing = [
-        (step, mine, theirs)
-        for (step, mine), (_, theirs) in zip(_children(own), _children(other))
-        if ast.dump(mine) != ast.dump(theirs)
-    ]
-    same_form = len(list(_children(own))) == len(list(_children(other)))
-    if len(differing) != 1 or not same_form or _values(own) != _values(other):
-        return ()
-    step, mine, theirs = differing[0]
-    return (step, *_difference(mine, theirs)) if isinstance(mine, ast.expr) else ()
+    found: TreePlace = ()
+    for place, node in places(own):  # the outer ones come first
+        is_next = place[:-1] == found and isinstance(node, ast.expr)
+        if is_next and _differ_only_at(place, own, other):
+            found = place
+    return found
 
 
-def _children(node: ast.AST) -> Iterator[tuple[tuple[str, int | None], ast.AST]]:
-    for field, value in ast.iter_fields(node):
-        if isinstance(value, ast.AST) and field != "ctx":
-            yield (field, None), value
-        elif isinstance(value, list):
-            yield from (
-                ((field, n), each) for n, each in enumerate(value) if isinstance(each, ast.AST)
-            )
-
-
-def _values(node: ast.AST) -> list[object]:
-    """Return what a node holds beside other nodes: names, numbers."""
-    return [v for _, v in ast.iter_fields(node) if not isinstance(v, ast.AST | list)]
+def _differ_only_at(place: TreePlace, own: ast.stmt, other: ast.stmt) -> bool:
+    try:
+        changed = with_node(own, place, node_at(other, place))
+    except (AttributeError, IndexError, TypeError):  # the other has no such place
+        return False
+    return ast.dump(changed) == ast.dump(other)
 
 
 def _last_operand(statement: ast.stmt) -> Iterator[TreePlace]:

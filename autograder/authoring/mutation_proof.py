@@ -258,7 +258,18 @@ def prove_by_mutants(folder: Path, every: bool) -> ProvedByMutants:
         f"the declared survivor is none any more: {entry.words}"
         for entry in stale(declared, judged, made)
     ]
-    gaps += [*_refused(judged), *_public(figures)]
+    gaps += [
+        f"{', '.join(each.caught_by)} refuses what no probe tells from the reference: "
+        f"{each.mutant.words}"
+        for each in judged
+        if each.fate is Fate.REFUSED
+    ]
+    if figures.public_percent < LEAST_PUBLIC:
+        gaps.append(
+            f"the public checks kill only {figures.public_percent:.1f} percent of the mutants that "
+            f"the hidden ones kill ({LEAST_PUBLIC} are expected): a student may pass at home and "
+            "fail in class"
+        )
     gaps += mutant_gaps(harness, judged, IN_SANDBOX) if every else ()
     checks = [
         (step_of(check) or "", check.originalname) for check in harness.checks if step_of(check)
@@ -275,21 +286,3 @@ def _chosen(
     if not every:
         return made, spread(made, QUICK)
     return made, (*made, *sampled_pairs(subject, made, PAIRS, judge.subject))
-
-
-def _refused(judged: list[JudgedMutant]) -> Iterator[str]:
-    for each in judged:
-        if each.fate is Fate.REFUSED:
-            yield (
-                f"{', '.join(each.caught_by)} refuses what no probe tells from the reference: "
-                f"{each.mutant.words}"
-            )
-
-
-def _public(figures: MutantFigures) -> Iterator[str]:
-    if figures.public_percent < LEAST_PUBLIC:
-        yield (
-            f"the public checks kill only {figures.public_percent:.1f} percent of the mutants that "
-            f"the hidden ones kill ({LEAST_PUBLIC} are expected): a student may pass at home and "
-            "fail in class"
-        )

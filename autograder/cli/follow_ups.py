@@ -16,7 +16,6 @@ from autograder.grading.class_task import GroupHandIn
 from autograder.grading.digest import stopped_at
 from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, entry_of
 from autograder.reports.misunderstandings import of_any_hand_in
-from autograder.reports.roll import LONGEST_LISTED as LONGEST_NAME
 from autograder.reports.roll import FollowUp, shown_names
 from autograder.submission.cells import Asked
 from autograder.submission.file_text import is_notebook
@@ -27,6 +26,7 @@ from autograder.values.symbols import count, mark, number, why_not_graded
 from autograder.values.verdict import NOT_JUDGED, Outcome, Verdict
 
 _LONGEST_QUESTION = 200
+LONGEST_NAME = 40
 _DIFFER = " (so for the first of them; lines, names and numbers may be others for the rest)"
 FORMGRADER = "Enter points under Manual Grading in formgrader, then grade again."
 _BLANK = (Outcome.NOT_WRITTEN, *NOT_JUDGED)

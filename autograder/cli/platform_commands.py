@@ -24,7 +24,7 @@ from autograder.cli.kit import (
     source_folders,
 )
 from autograder.errors import KitError
-from autograder.values.sanitize import terminal_line
+from autograder.values.sanitize import listed, terminal_line
 from autograder.values.symbols import count
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 PLATFORMS = (*("canvas", "moodle", "gradescope", "brightspace", "blackboard", "github", "plain"),)
 COLLECTED, NOT_TAKEN = "collected", "not-taken"
-_MOST = 5  # names of a kind
 _BAD = "bold red"
 _NOBODY = (
     "nobody of the download is in the list, so its headings may be others than those that are read "
@@ -97,12 +96,12 @@ def collect(
             say(f"ids from the column {known.ids} of the list")
         told = _told(collection, delivered)
         if known and collection.unresolved and not delivered:
-            say(_NOBODY.format(headings=_some(known.headings, 12)), _BAD)
+            say(_NOBODY.format(headings=listed(known.headings, 12, 80)), _BAD)
         records.mkdir(parents=True, exist_ok=True)
-        listed = records / f"{COLLECTED}{named}.csv"
-        write_collected(listed, delivered, collection.platform)
+        identities = records / f"{COLLECTED}{named}.csv"
+        write_collected(identities, delivered, collection.platform)
         lost = write_not_taken(records / f"{NOT_TAKEN}{named}.csv", collection)
-    out().print(f"who is who: {listed}", soft_wrap=True, markup=False)
+    out().print(f"who is who: {identities}", soft_wrap=True, markup=False)
     out().print(f"what was not taken: {lost}", soft_wrap=True, markup=False)
     graded = f"{shlex.quote(str(course or folder))} --exercise {exercise or 'NAME'}"
     out().print(f"next: attn grade {graded}", soft_wrap=True, markup=False)
@@ -160,12 +159,12 @@ def _told(
     for hand_in, arrival in delivered:
         groups[arrival].append(hand_in.student)
     for arrival, students in groups.items():
-        names = "" if arrival in TAKEN[:2] else f" ({_some(students)})"
+        names = "" if arrival in TAKEN[:2] else f" ({listed(students, longest=80)})"
         style = "" if arrival in TAKEN else _BAD
         say(f"{count(len(students), 'student')}: {arrival}{names}", style)
     late = [each.student for each, _ in delivered if each.late]
     if late:
-        say(f"marked late by the platform: {_some(late)}")
+        say(f"marked late by the platform: {listed(late, longest=80)}")
     for one in collection.unresolved:
         say(f"not taken: {one.person.name or 'somebody without a name'}: {one.reason}", _BAD)
     for person in collection.empty:
@@ -179,15 +178,10 @@ def _told(
     for reason, names_of in reasons.items():
         work = reason == NOBODYS and any(is_submission(Path(name)) for name in names_of)
         whose |= work
-        words = f"{count(len(names_of), 'file')} not taken: {reason} ({_some(names_of, 3)})"
+        words = f"{count(len(names_of), 'file')} not taken: {reason} ({listed(names_of, 3, 80)})"
         say(words, _BAD if work else "")
     kept = any(arrival not in TAKEN for arrival in groups)
     return bool(kept or whose or collection.unresolved or collection.empty or collection.too_large)
-
-
-def _some(names: Sequence[str], most: int = _MOST) -> str:
-    shown = ", ".join(terminal_line(name, 80) for name in names[:most])
-    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
 # `attn platform export`: the marks of a class, in a platform's own table or as scores of LTI.

@@ -18,7 +18,7 @@ from autograder.reports.gradebook_entry import (
 from autograder.reports.misunderstandings import misunderstandings
 from autograder.reports.roll import class_roll
 from autograder.values.exercise import Exercise
-from autograder.values.sanitize import clean_line
+from autograder.values.sanitize import listed
 from autograder.values.symbols import KEY, OUR_FAULT, count, is_partly_marked, mark, number
 from autograder.values.verdict import (
     NOT_JUDGED,
@@ -361,16 +361,10 @@ def _points(roll: Sequence[Verdict], entries: GradebookEntries) -> Iterator[str]
 
 def _not_judged(roll: Sequence[Verdict]) -> Iterator[str]:
     left = [verdict for verdict in roll if not verdict.graded]
-    ours = [verdict for verdict in left if verdict.infrastructure]
-    if ours:
-        yield f"Not judged: {_names(ours)}. Grade again."
-    if unread := [verdict for verdict in left if not verdict.infrastructure]:
-        yield f"Not graded, since nothing could be read: {_names(unread)}."
-
-
-def _names(verdicts: Sequence[Verdict]) -> str:
-    names = [clean_line(verdict.student, 40) for verdict in verdicts]
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    if ours := [verdict.student for verdict in left if verdict.infrastructure]:
+        yield f"Not judged: {listed(ours)}. Grade again."
+    if unread := [verdict.student for verdict in left if not verdict.infrastructure]:
+        yield f"Not graded, since nothing could be read: {listed(unread)}."
 
 
 def whole_layers(roll: Sequence[Verdict]) -> Iterator[str]:
