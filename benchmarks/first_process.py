@@ -20,11 +20,12 @@ from autograder.grading.classroom import IncomingVerdicts, JudgedClass
 from autograder.reports.class_page import ClassContext, write_class_page
 from autograder.reports.class_summary import class_summary
 from autograder.reports.gradebook_entry import ClassGradebook
-from autograder.reports.grades_csv import write_grades
+from autograder.reports.grades_csv import grades_csv
 from autograder.reports.misunderstandings import misunderstandings
 from autograder.reports.roll import write_follow_ups
 from autograder.submission.reading import Submission
 from autograder.values.exercise import Exercise
+from autograder.values.files import write_whole
 from autograder.values.symbols import DEFAULT_RULES
 from autograder.values.value_file import StoredSequence, ValueFile
 from autograder.values.verdict import Verdict
@@ -71,7 +72,10 @@ def parts(
     context = ClassContext(follow_ups=follow_ups, mistakes=mistakes)
     page, needs_you = folder / "feedback", folder / "needs-you.json"
     yield "write the class page", lambda: write_class_page(page, exercise, outlines, context)
-    yield "write the CSV", lambda: write_grades(folder / "grades.csv", exercise, outlines)
+    yield (
+        "write the CSV",
+        lambda: write_whole(folder / "grades.csv", grades_csv(exercise, outlines)),
+    )
     yield "write needs-you.json", lambda: write_follow_ups(needs_you, exercise.name, follow_ups)
     yield "sum the class up", lambda: class_summary(exercise, outlines)
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from importlib.metadata import Distribution, PackageNotFoundError, PathDistribution, distribution
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from packaging.requirements import Requirement
@@ -45,8 +45,35 @@ EPOCH = "315532800"
 LAST_LINES = 5
 
 
-def build_wheel(exercises: Sequence[Path], answers: Sequence[Path] = ()) -> tuple[str, bytes]:
-    """Build the wheel with these folders of assignments in it; return its file name and bytes.
+class Wheel(NamedTuple):
+    """The kit as students install it: the file name and the bytes of its wheel."""
+
+    name: str
+    content: bytes
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Every file in it as text: name to content."""
+        with zipfile.ZipFile(io.BytesIO(self.content)) as archive:
+            return {name: text_of(name, archive.read(name)) for name in archive.namelist()}
+
+    @property
+    def requires(self) -> list[str]:
+        """The requirements in its metadata."""
+        name, version = self.name.split("-")[:2]
+        archive = zipfile.ZipFile(io.BytesIO(self.content))
+        return (
+            PathDistribution(zipfile.Path(archive, f"{name}-{version}.dist-info/")).requires or []
+        )
+
+    def packages(self, exercises: Sequence[Exercise]) -> tuple[Package, ...]:
+        """Return the packages that the kit needs for these exercises."""
+        torch = any(exercise.library == "torch" for exercise in exercises)
+        return needed(self.requires, ["torch"] if torch else [])
+
+
+def build_wheel(exercises: Sequence[Path], answers: Sequence[Path] = ()) -> Wheel:
+    """Build the wheel with these folders of assignments in it.
 
     `answers` are folders of solutions: the code and the lines to sort of each are in the wheel.
 
@@ -67,34 +94,21 @@ def build_wheel(exercises: Sequence[Path], answers: Sequence[Path] = ()) -> tupl
         _stage_answers(stage, answers)
         _run_pip(stage, out)
         wheel = next(out.glob("*.whl"))
-        return wheel.name, wheel.read_bytes()
+        return Wheel(wheel.name, wheel.read_bytes())
 
 
-def read_wheel(path: Path) -> tuple[str, bytes]:
-    """Return the file name and bytes of a wheel; raise `KitError` if it is not the kit's."""
+def read_wheel(path: Path) -> Wheel:
+    """Read a wheel; raise `KitError` if it is not the kit's."""
     if not (path.name.startswith("attention_kit-") and zipfile.is_zipfile(path)):
         raise KitError(
             "that is not a wheel of the kit", place=str(path), cure="name attention_kit-….whl"
         )
-    return path.name, path.read_bytes()
+    return Wheel(path.name, path.read_bytes())
 
 
 def is_answer(path: str) -> bool:
     """Return whether a path in a wheel is one of the answers for who learns alone."""
     return path.startswith(f"{PACKAGE.name}/{ANSWERS.name}/")
-
-
-def wheel_texts(path: Path) -> dict[str, str]:
-    """Return every file in a wheel as text: name to content."""
-    with zipfile.ZipFile(path) as archive:
-        return {name: text_of(name, archive.read(name)) for name in archive.namelist()}
-
-
-def wheel_requires(path: Path) -> list[str]:
-    """Return the requirements in the wheel's metadata."""
-    name, version = path.name.split("-")[:2]
-    inside = zipfile.Path(path, f"{name}-{version}.dist-info/")
-    return PathDistribution(inside).requires or []
 
 
 def _stage(root: Path, stage: Path, exercises: Sequence[Path]) -> None:
@@ -246,31 +260,13 @@ def release_readme(exercises: Sequence[Exercise], repository: str) -> str:
     head = ["exercise", "steps", "about", *(["open in a browser"] if repository else [])]
     rows = [_row(exercise, repository) for exercise in exercises]
     lines = [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
-    return "\n".join(
-        [
-            "# Build attention step by step",
-            "",
-            "Each folder is one exercise; begin with the README in it.",
-            "",
-            *lines,
-            "",
-        ]
-    )
+    told = "Each folder is one exercise; begin with the README in it."
+    return "\n".join(["# Build attention step by step", "", told, "", *lines, ""])
 
 
 def graded_with() -> str:
     """Return the Python that grades: the one with which the instructor makes the release."""
     return f"{sys.version_info.major}.{sys.version_info.minor}"
-
-
-def binder_runtime() -> str:
-    """Return the runtime.txt for Binder, because its default may be too old for the kit."""
-    return f"python-{graded_with()}\n"
-
-
-def files_address(repository: str, folder: str) -> str:
-    """Return the address from which the files in a folder on GitHub can be downloaded."""
-    return f"https://raw.githubusercontent.com/{repository}/HEAD/{folder}"
 
 
 def _row(exercise: Exercise, repository: str) -> list[str]:
@@ -361,7 +357,8 @@ def exercise_files(
     texts[MANIFEST] = f'graded_with = "{graded_with()}"\n{texts[MANIFEST]}'
     texts[CHECKLIST] = texts[README]
     texts[README] = exercise_readme(exercise, total_size(packages))
-    address = files_address(repository, name) if repository else ""
+    files = f"https://raw.githubusercontent.com/{repository}/HEAD/{name}"
+    address = files if repository else ""
     texts[f"{name}.ipynb"] = with_first_cell(texts[f"{name}.ipynb"], name, wheel, address)
     texts[REQUIREMENTS] = requirements_text(f"./{wheel}", packages)
     made = there | _encoded(texts)
@@ -381,7 +378,8 @@ def common_files(
         {
             README: release_readme(ordered, repository),
             f"{BINDER}/{REQUIREMENTS}": requirements_text(f"./{wheel}", packages),
-            f"{BINDER}/runtime.txt": binder_runtime(),
+            # Binder's default may be too old for the kit.
+            f"{BINDER}/runtime.txt": f"python-{graded_with()}\n",
         }
     )
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder.authoring.probing import quiet
+from autograder.authoring.probing import quiet_run
 from autograder.checks.author_error import author_error, refuse_other_fixtures
 from autograder.checks.check_runner import CheckRunner, CollectedChecks
 from autograder.checks.conversation import CheckQuestion, CheckTerms
@@ -39,7 +39,6 @@ from autograder.judging.time_limit import StillRunning
 from autograder.values.exercise import EXAMPLES, SOLUTION
 from autograder.values.request import Reply, Request, Respondent, Returned
 from autograder.values.verdict import Finding
-from autograder.worker import arrays
 
 
 @dataclass(frozen=True)
@@ -304,8 +303,7 @@ def _refused_examples(
     for step in exercise.steps:
         if variant.steps and not _concerned(harness, variant, step.name):
             continue
-        with quiet():
-            arrays.seed(0)
+        with quiet_run(exercise.library):
             asked = ask_examples(step, examples, InProcess(vars(harness.module), exercise.library))
         for each in asked.asked:
             if each.finding:

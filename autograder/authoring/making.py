@@ -8,24 +8,18 @@ from __future__ import annotations
 
 import ast
 import builtins
-import contextlib
 import copy
 import inspect
-import io
 import random
-import sys
 import textwrap
-import traceback
-import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
-import numpy as np
-
+from autograder.authoring.mutated_step import TreePlace, node_at, places, with_node
+from autograder.authoring.probing import defined, quiet_run
 from autograder.authoring.regions import Solution, read_solution
 from autograder.authoring.rungs import (
     FILE,
@@ -47,60 +41,18 @@ from autograder.checks.reference import Reference, read_reference
 from autograder.judging.examples import Example, examples_in
 from autograder.judging.expectation import judge
 from autograder.judging.inprocess import InProcess
-from autograder.judging.time_limit import StillRunning, limited, still_running
+from autograder.judging.time_limit import StillRunning, still_running
+from autograder.submission.syntax_tree import is_text
 from autograder.values.exercise import EXAMPLES, Definition, generated
 from autograder.values.verdict import Finding, Outcome
-from autograder.worker import arrays
-
-# Trusted code that is tried: it prints nothing, warns of nothing, leaves nothing, and ends.
-
-
-@contextlib.contextmanager
-def quiet_run(library: str, seconds: float) -> Iterator[None]:
-    """Run the body without a trace; what it draws is the same every time.
-
-    A line in the place of another may never end: `StillRunning` is raised after `seconds`.
-    """
-    with (
-        np.errstate(all="ignore"),
-        warnings.catch_warnings(),
-        contextlib.redirect_stdout(io.StringIO()),
-    ):
-        warnings.simplefilter("ignore")
-        arrays.seed(0)
-        try:
-            with limited(seconds, _tell):
-                yield
-        finally:
-            if library == "torch":
-                import torch
-
-                torch.set_grad_enabled(True)
-
-
-def _tell(frame: FrameType, seconds: float) -> None:
-    place = "".join(traceback.format_stack(frame)[-1:])
-    print(f"still running, and catches every attempt to stop it:\n{place}", file=sys.stderr)
-
 
 # The expression that the last rung leaves out: where a known mistake differs from the solution.
 
-Way = tuple[tuple[str, "int | None"], ...]
 
+def gapped(rungs: Rungs, step: ReferenceStep, wrong: Iterable[PuzzleLine]) -> Rungs:
+    """Return the rungs with a gap in the line where it differs from the first wrong line so fit.
 
-@dataclass(frozen=True)
-class GappedLine:
-    """A line with a gap: its place, the line as it is shown, and what belongs into the gap."""
-
-    place: int
-    text: str
-    filling: str
-
-
-def gapped_line(step: ReferenceStep, wrong: Iterable[PuzzleLine]) -> GappedLine | None:
-    """Return the line with a gap where it differs from the first wrong line that allows one.
-
-    Where none does, the gap is the last argument or operand of the last line that has one. A list
+    Where none is, the gap is the last argument or operand of the last line that has one. A list
     of names to return is never gapped: the lines above it would tell.
     """
     by_place = {each.line.place: each for each in step.statements}
@@ -112,46 +64,32 @@ def gapped_line(step: ReferenceStep, wrong: Iterable[PuzzleLine]) -> GappedLine 
             way = way[:-1]
         names_only = isinstance(own.node, ast.Return) and isinstance(own.node.value, ast.Tuple)
         if len(way) > 1 and not names_only:  # not the whole value
-            return _with_gap(own, way)
+            return _with_gap(rungs, own, way)
     for own in reversed(step.statements):
-        ways = list(_last_operands(own.node))
-        if ways:
-            return _with_gap(own, ways[0])
-    return None
+        for way in _last_operand(own.node):
+            return _with_gap(rungs, own, way)
+    return rungs
 
 
-def _difference(own: ast.AST, other: ast.AST) -> Way:
+def _difference(own: ast.stmt, other: ast.stmt) -> TreePlace:
     """Return the way to the smallest expression in which two trees differ."""
-    if type(own) is not type(other):
-        return ()
-    differing = [
-        (step, mine, theirs)
-        for (step, mine), (_, theirs) in zip(_children(own), _children(other))
-        if ast.dump(mine) != ast.dump(theirs)
-    ]
-    same_form = len(list(_children(own))) == len(list(_children(other)))
-    if len(differing) != 1 or not same_form or _values(own) != _values(other):
-        return ()
-    step, mine, theirs = differing[0]
-    return (step, *_difference(mine, theirs)) if isinstance(mine, ast.expr) else ()
+    found: TreePlace = ()
+    for place, node in places(own):  # the outer ones come first
+        is_next = place[:-1] == found and isinstance(node, ast.expr)
+        if is_next and _differ_only_at(place, own, other):
+            found = place
+    return found
 
 
-def _children(node: ast.AST) -> Iterator[tuple[tuple[str, int | None], ast.AST]]:
-    for field, value in ast.iter_fields(node):
-        if isinstance(value, ast.AST) and field != "ctx":
-            yield (field, None), value
-        elif isinstance(value, list):
-            yield from (
-                ((field, n), each) for n, each in enumerate(value) if isinstance(each, ast.AST)
-            )
+def _differ_only_at(place: TreePlace, own: ast.stmt, other: ast.stmt) -> bool:
+    try:
+        changed = with_node(own, place, node_at(other, place))
+    except (AttributeError, IndexError, TypeError):  # the other has no such place
+        return False
+    return ast.dump(changed) == ast.dump(other)
 
 
-def _values(node: ast.AST) -> list[object]:
-    """Return what a node holds beside other nodes: names, numbers."""
-    return [v for _, v in ast.iter_fields(node) if not isinstance(v, ast.AST | list)]
-
-
-def _last_operands(statement: ast.stmt) -> Iterator[Way]:
+def _last_operand(statement: ast.stmt) -> Iterator[TreePlace]:
     match statement:
         case ast.Return(value=ast.expr() as value) | ast.Assign(value=value):
             match value:
@@ -161,22 +99,11 @@ def _last_operands(statement: ast.stmt) -> Iterator[Way]:
                     yield (("value", None), ("right", None))
 
 
-def _with_gap(own: StatementLine, way: Way) -> GappedLine:
-    changed = copy.deepcopy(own.node)
-    *before, (field, number) = way
-    parent: ast.AST = changed
-    for name, place in before:
-        held = getattr(parent, name)
-        parent = held if place is None else held[place]
-    gap = ast.Name(GAP, ast.Load())
-    if number is None:
-        filling = getattr(parent, field)
-        setattr(parent, field, gap)
-    else:
-        filling = getattr(parent, field)[number]
-        getattr(parent, field)[number] = gap
+def _with_gap(rungs: Rungs, own: StatementLine, way: TreePlace) -> Rungs:
+    changed = with_node(own.node, way, ast.Name(GAP, ast.Load()))
     text = INDENT * own.depth + written(changed)
-    return GappedLine(own.line.place, text, plain(ast.unparse(filling)))
+    filling = plain(ast.unparse(node_at(own.node, way)))
+    return replace(rungs, gap=own.line.place, gapped=text, filling=filling)
 
 
 # Wrong lines for a step, taken from its known mistakes, or made by exchanging two names.
@@ -258,15 +185,11 @@ def _translated(function: Definition, reference: Definition) -> Iterator[ast.stm
 
 def _expression(reference: Definition) -> ast.expr | None:
     """Return what the reference returns, if it does nothing else."""
-    body = [each for each in reference.body if not _is_docstring(each)]
+    body = [each for each in reference.body if not is_text(each)]
     match body:
         case [ast.Return(value=ast.expr() as value)]:
             return value
     return None
-
-
-def _is_docstring(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 class _Translation(ast.NodeTransformer):
@@ -427,13 +350,6 @@ def rungs_of(reference: Reference, examples: Sequence[Example]) -> MadeRungs:
     return MadeRungs(exercise.name, rungs, tuple(without))
 
 
-def defined(names: Mapping[str, Any], step: str, code: str) -> dict[str, Any]:
-    """Return a namespace in which `code` defines the step; raises what the code raises."""
-    namespace = dict(names)
-    exec(compile(code, f"<{step}>", "exec"), namespace)
-    return namespace
-
-
 @dataclass(frozen=True)
 class _Maker:
     """One step, and the worked examples that decide which of its lines are wrong."""
@@ -455,11 +371,7 @@ class _Maker:
         shown = sorted(
             _mixed([*true, *wrong], self.name), key=lambda each: bare.parts.index(each.part)
         )
-        gap = gapped_line(step, wrong)
-        rungs = replace(bare, lines=tuple(shown))
-        if gap is None:
-            return rungs
-        return replace(rungs, gap=gap.place, gapped=gap.text, filling=gap.filling)
+        return gapped(replace(bare, lines=tuple(shown)), step, wrong)
 
     def _wrong(self, step: ReferenceStep, bare: Rungs) -> tuple[PuzzleLine, ...]:
         mistakes = (
@@ -499,7 +411,7 @@ class _Maker:
         library, seconds = exercise.library, exercise.limits.seconds_per_call
         try:
             with quiet_run(library, seconds):
-                names = defined(vars(self.reference.module), self.name, code)
+                names = defined(vars(self.reference.module), code)
                 respondent = InProcess(names, library)
                 for example in self.examples:
                     if example.step == self.name:

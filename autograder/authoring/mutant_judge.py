@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 import pytest
 
 from autograder.authoring.harness import Harness, Seen
-from autograder.authoring.mutant import Mutant, MutatedCode
+from autograder.authoring.mutant import Mutant
 from autograder.authoring.mutated_step import Subject, Tree, learned
 from autograder.authoring.observation import Deviation, Observation, deviation, observe
-from autograder.authoring.probing import Probe, enable_gradients, probes_of, quiet
+from autograder.authoring.probing import Probe, defined, probes_of, quiet, quiet_run
 from autograder.checks.marks import by_purpose
 from autograder.judging.asking import ask_example
 from autograder.judging.examples import Example
 from autograder.judging.inprocess import InProcess
 from autograder.values.exercise import SOLUTION
 from autograder.values.verdict import Finding, telling
-from autograder.worker import arrays
 
-# What came of one mutant: equivalent, within what the kit accepts, killed, or a survivor.
+Load = Callable[[], dict[str, Any]]  # runs a mutant in a new namespace and returns that
 
 
 class Fate(StrEnum):
@@ -114,35 +114,31 @@ class MutantJudge:
 
         Without `naming`, it is not looked for what the student is told.
         """
-        loaded = MutatedCode(mutant, self._names)
+        # Compiled once; every namespace of it is a new one and remembers nothing.
+        load = partial(defined, self._names, compile(mutant.text, f"<{mutant.step}>", "exec"))
         with quiet():
             try:
-                names = loaded.namespace()
+                names = load()
             except Exception:
                 return None
         # A worker loads a hand-in once: what it remembers in one check is there in the next.
         caught = [check for check in self._deciding if self._fails(check, names[self.step])]
-        shown = self._shown(loaded)
+        shown = self._shown(load)
         fate = _fate(bool(caught), shown and shown[1])
-        told = self._told(loaded) if caught and naming else None
+        told = self._told(load) if caught and naming else None
         return JudgedMutant(
             mutant,
             fate,
-            tuple(dict.fromkeys(name_of(check) for check in caught)),
-            bool(caught) and self._fails_an_example(loaded),
+            tuple(dict.fromkeys(check.originalname for check in caught)),
+            bool(caught) and self._fails_an_example(load),
             bool(told and told.misconception),
-            bool(told and is_described(told)),
+            bool(told and not told.vague),
             f"{shown[0].aspect}, {shown[0].label}: {shown[1].words}" if shown else "",
         )
 
     def _run(self, check: pytest.Function, step: Any, naming: bool) -> Seen:
-        with quiet():
-            arrays.seed(0)
-            try:
-                with self.harness.replaced({self.step: step}):
-                    return self.harness.run(check, naming=naming)
-            finally:
-                enable_gradients(self.library)
+        with quiet_run(self.library), self.harness.replaced({self.step: step}):
+            return self.harness.run(check, naming=naming)
 
     def _fails(self, check: pytest.Function, step: Any) -> bool:
         try:
@@ -151,38 +147,33 @@ class MutantJudge:
             return True  # the check stumbles over what came back, which fails a student too
         return seen.finding is not None
 
-    def _told(self, loaded: MutatedCode) -> Finding | None:
+    def _told(self, load: Load) -> Finding | None:
         """Return what a student is told first about the step."""
-        with quiet():
-            arrays.seed(0)
+        with quiet_run(self.library):
             try:
-                with self.harness.replaced({self.step: loaded.namespace()[self.step]}):
+                with self.harness.replaced({self.step: load()[self.step]}):
                     seen = self.harness.run_step(self.step)
             except Exception:
                 return None
-            finally:
-                enable_gradients(self.library)
         found = [each.finding for each in seen.values()]
         place = telling(found)
         return None if place is None else found[place]
 
-    def _fails_an_example(self, loaded: MutatedCode) -> bool:
+    def _fails_an_example(self, load: Load) -> bool:
         with quiet():
-            respondent = InProcess(loaded.namespace(), self.library)
-            for example in self.examples:
-                arrays.seed(0)
-                finding = ask_example(example, respondent).finding
-                enable_gradients(self.library)
-                if finding:
+            respondent = InProcess(load(), self.library)
+        for example in self.examples:
+            with quiet_run(self.library):
+                if ask_example(example, respondent).finding:
                     return True
         return False
 
-    def _shown(self, loaded: MutatedCode) -> tuple[Probe, Deviation] | None:
+    def _shown(self, load: Load) -> tuple[Probe, Deviation] | None:
         """Return the first probe that tells a mutant from the reference, a mild one at last."""
         mild: tuple[Probe, Deviation] | None = None
         for probe, expected in self.expected:
             with quiet():
-                seen = observe(loaded.namespace(), probe, self.library)
+                seen = observe(load(), probe, self.library)
             found = deviation(seen, expected, self.compare, probe.request.dtype)
             if found and not found.mild:
                 return probe, found
@@ -210,16 +201,6 @@ def _fate(caught: bool, shown: Deviation | None) -> Fate:
     if shown is None:
         return Fate.EQUIVALENT
     return Fate.ACCEPTED if shown.mild else Fate.SURVIVED
-
-
-def name_of(check: pytest.Function) -> str:
-    """Return the name of a check without its parameters."""
-    return str(getattr(check, "originalname", check.name))
-
-
-def is_described(finding: Finding) -> bool:
-    """Say whether a finding says more than that numbers differ."""
-    return not finding.vague
 
 
 def definitions(harness: Harness) -> dict[str, Tree]:

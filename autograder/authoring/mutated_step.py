@@ -66,7 +66,7 @@ def node_at(root: ast.AST, place: TreePlace) -> Any:
     return node
 
 
-def with_node(root: ast.AST, place: TreePlace, new: ast.AST) -> ast.AST:
+def with_node(root: ast.AST, place: TreePlace, new: ast.AST) -> Any:
     """Return a tree with another node at `place`.
 
     `root` stays as it is; what does not lie on the way to the place is shared with it.

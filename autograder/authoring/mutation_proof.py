@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import random
-import time
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from autograder.authoring.harness import Harness, read_harness, recorded_examples
 from autograder.authoring.mutant import Mutant, changed_lines, mutants_of, spread
-from autograder.authoring.mutant_judge import Fate, JudgedMutant, MutantJudge, definitions, name_of
+from autograder.authoring.mutant_judge import Fate, JudgedMutant, MutantJudge, definitions
 from autograder.authoring.mutated_step import Subject, Tree
 from autograder.authoring.sandbox_proof import mutant_gaps
 from autograder.checks.marks import step_of
@@ -231,11 +230,9 @@ IN_SANDBOX = 24  # of each exercise
 class ProvedByMutants:
     """What became of the mutants of an exercise."""
 
-    exercise: str
     figures: MutantFigures
     kills: tuple[Kills, ...]
     gaps: tuple[str, ...]
-    seconds: float
 
 
 def prove_by_mutants(folder: Path, every: bool) -> ProvedByMutants:
@@ -244,7 +241,6 @@ def prove_by_mutants(folder: Path, every: bool) -> ProvedByMutants:
     With `every`, pairs are tried too, and a sample is graded in the sandbox. Raises `KitError` when
     the files of the exercise do not fit together, or the sandbox does not meet the demands.
     """
-    begun = time.monotonic()
     harness = read_harness(folder)
     declared = read_declared(folder)
     examples = recorded_examples(folder)
@@ -262,16 +258,23 @@ def prove_by_mutants(folder: Path, every: bool) -> ProvedByMutants:
         f"the declared survivor is none any more: {entry.words}"
         for entry in stale(declared, judged, made)
     ]
-    gaps += [*_refused(judged), *_public(figures)]
+    gaps += [
+        f"{', '.join(each.caught_by)} refuses what no probe tells from the reference: "
+        f"{each.mutant.words}"
+        for each in judged
+        if each.fate is Fate.REFUSED
+    ]
+    if figures.public_percent < LEAST_PUBLIC:
+        gaps.append(
+            f"the public checks kill only {figures.public_percent:.1f} percent of the mutants that "
+            f"the hidden ones kill ({LEAST_PUBLIC} are expected): a student may pass at home and "
+            "fail in class"
+        )
     gaps += mutant_gaps(harness, judged, IN_SANDBOX) if every else ()
-    checks = [(step_of(check) or "", name_of(check)) for check in harness.checks if step_of(check)]
-    return ProvedByMutants(
-        harness.reference.exercise.name,
-        figures,
-        kills_of(checks, judged),
-        tuple(gaps),
-        time.monotonic() - begun,
-    )
+    checks = [
+        (step_of(check) or "", check.originalname) for check in harness.checks if step_of(check)
+    ]
+    return ProvedByMutants(figures, kills_of(checks, judged), tuple(gaps))
 
 
 def _chosen(
@@ -283,21 +286,3 @@ def _chosen(
     if not every:
         return made, spread(made, QUICK)
     return made, (*made, *sampled_pairs(subject, made, PAIRS, judge.subject))
-
-
-def _refused(judged: list[JudgedMutant]) -> Iterator[str]:
-    for each in judged:
-        if each.fate is Fate.REFUSED:
-            yield (
-                f"{', '.join(each.caught_by)} refuses what no probe tells from the reference: "
-                f"{each.mutant.words}"
-            )
-
-
-def _public(figures: MutantFigures) -> Iterator[str]:
-    if figures.public_percent < LEAST_PUBLIC:
-        yield (
-            f"the public checks kill only {figures.public_percent:.1f} percent of the mutants that "
-            f"the hidden ones kill ({LEAST_PUBLIC} are expected): a student may pass at home and "
-            "fail in class"
-        )

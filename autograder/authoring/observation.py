@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.authoring.probing import Probe, enable_gradients, gradients_enabled, quiet
+from autograder.authoring.probing import Probe, enable_gradients, gradients_enabled, quiet_run
 from autograder.judging.compare import FLOOR, comparable, tolerance
 from autograder.values.exercise import RANDOM
 from autograder.values.request import Request
@@ -42,14 +42,11 @@ class Observation:
 
 def observe(names: Mapping[str, Any], probe: Probe, library: str) -> Observation:
     """Put a probe to the code in a namespace; what the code raises is part of what is seen."""
-    arrays.seed(1)
-    with quiet():
+    with quiet_run(library, seed=1):
         try:
             return _twice(names, probe, library) if probe.twice else _once(names, probe, library)
         except Exception as error:
             return Observation(error=type(error).__name__)
-        finally:
-            enable_gradients(library)
 
 
 def _once(names: Mapping[str, Any], probe: Probe, library: str) -> Observation:

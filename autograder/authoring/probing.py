@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import contextlib
 import io
+import sys
+import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import prod
+from types import CodeType, FrameType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +24,9 @@ from autograder.checks.marks import Draw
 from autograder.checks.properties import Sizes
 from autograder.checks.reference import Reference
 from autograder.checks.varied_request import UNFIT, parameters, questions_of
+from autograder.judging.time_limit import limited
 from autograder.values.request import Request
+from autograder.worker import arrays
 from autograder.worker.wire import Value
 
 # Running code that may print, warn or switch something off for everybody, without a trace.
@@ -36,6 +42,33 @@ def quiet() -> Iterator[None]:
     ):
         warnings.simplefilter("ignore")
         yield
+
+
+@contextlib.contextmanager
+def quiet_run(library: str, seconds: float = 0, seed: int = 0) -> Iterator[None]:
+    """Run the body without a trace; what it draws is the same every time.
+
+    A line in the place of another may never end: `StillRunning` is raised after `seconds`, if any.
+    """
+    with quiet():
+        arrays.seed(seed)
+        try:
+            with limited(seconds, _tell) if seconds else contextlib.nullcontext():
+                yield
+        finally:
+            enable_gradients(library)
+
+
+def _tell(frame: FrameType, seconds: float) -> None:
+    place = "".join(traceback.format_stack(frame)[-1:])
+    print(f"still running, and catches every attempt to stop it:\n{place}", file=sys.stderr)
+
+
+def defined(names: Mapping[str, Any], code: str | CodeType) -> dict[str, Any]:
+    """Return a namespace of `names` in which `code` has run; raises what the code raises."""
+    namespace = dict(names)
+    exec(code, namespace)
+    return namespace
 
 
 def gradients_enabled(library: str) -> bool:

@@ -8,22 +8,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from autograder.authoring.build import TRACES, Examples, stale
 from autograder.authoring.contents import (
     Files,
     Package,
+    Wheel,
     archive_of,
     build_wheel,
     common_files,
     exercise_files,
     is_answer,
-    needed,
     read_wheel,
     total_size,
-    wheel_requires,
-    wheel_texts,
 )
 from autograder.authoring.leak import CODE_FILES, Secret, refuse_leaks, secrets_of
 from autograder.authoring.regions import BEGIN, END
@@ -90,11 +87,6 @@ def refuse_stale(source: Source, chosen: Iterable[str]) -> None:
             place=str(source.assignments),
             cure="run `attn build`, look at what changed, and release again",
         )
-
-
-def refuse_secrets(source: Source, files: Mapping[str, bytes]) -> None:
-    """Raise `KitError` if a secret line is in one of these files."""
-    refuse_leaks(source.secrets, files)
 
 
 def refuse_wheel(source: Source, wheel: str, texts: Mapping[str, str]) -> None:
@@ -242,29 +234,13 @@ class ReleaseOptions:
 
 
 @dataclass(frozen=True)
-class Wheel:
-    """The kit as students install it: the wheel's name and bytes, and what it requires."""
-
-    name: str
-    content: bytes
-    requires: tuple[str, ...]
-
-    def packages(self, exercises: Sequence[Exercise]) -> tuple[Package, ...]:
-        """Return the packages that the kit needs for these exercises."""
-        torch = any(exercise.library == "torch" for exercise in exercises)
-        return needed(self.requires, ["torch"] if torch else [])
-
-
-@dataclass(frozen=True)
 class Released:
-    """One released exercise: its files, its size in bytes, and what a student installs."""
+    """One released exercise: its files, their archive if there is one, what a student installs."""
 
     exercise: Exercise
-    files: int
-    size: int
+    files: Files
+    archive: Files
     packages: tuple[Package, ...]
-    archive: str = ""
-    archive_size: int = 0
 
 
 def release(source: Source, order: ReleaseOptions, folder: Path) -> tuple[Released, ...]:
@@ -284,7 +260,7 @@ def release(source: Source, order: ReleaseOptions, folder: Path) -> tuple[Releas
     for exercise in exercises:
         own = _exercise(source, order, exercise, wheel)
         archive = {f"{exercise.name}.zip": archive_of(own)} if order.archives else {}
-        released.append(_released(exercise, own, archive, wheel))
+        released.append(Released(exercise, own, archive, wheel.packages([exercise])))
         files |= own | archive
     stay = place.kept(frozenset(names))
     every = [*exercises, *(read_exercise(folder / name) for name in stay)]
@@ -301,15 +277,11 @@ def release(source: Source, order: ReleaseOptions, folder: Path) -> tuple[Releas
 def _wheel(source: Source, order: ReleaseOptions) -> Wheel:
     carried = [source.assignments / name for name in source.names]
     answers = [source.solutions / name for name in source.names] if order.with_answers else []
-    name, content = read_wheel(order.wheel) if order.wheel else build_wheel(carried, answers)
-    with TemporaryDirectory(prefix="attention-kit-") as scratch:
-        file = Path(scratch, name)
-        file.write_bytes(content)
-        texts = wheel_texts(file)
-        if order.with_answers:
-            texts = {path: text for path, text in texts.items() if not is_answer(path)}
-        refuse_wheel(source, name, texts)
-        return Wheel(name, content, tuple(wheel_requires(file)))
+    wheel = read_wheel(order.wheel) if order.wheel else build_wheel(carried, answers)
+    allowed = is_answer if order.with_answers else lambda path: False
+    texts = {path: text for path, text in wheel.texts.items() if not allowed(path)}
+    refuse_wheel(source, wheel.name, texts)
+    return wheel
 
 
 def _exercise(source: Source, order: ReleaseOptions, exercise: Exercise, wheel: Wheel) -> Files:
@@ -320,20 +292,8 @@ def _exercise(source: Source, order: ReleaseOptions, exercise: Exercise, wheel: 
         packages=wheel.packages([exercise]),
         repository=order.repository,
     )
-    refuse_secrets(source, files)
+    refuse_leaks(source.secrets, files)
     return files | {f"{exercise.name}/{wheel.name}": wheel.content}
-
-
-def _released(exercise: Exercise, own: Files, archive: Files, wheel: Wheel) -> Released:
-    path = next(iter(archive), "")
-    return Released(
-        exercise,
-        files=len(own),
-        size=sum(len(content) for content in own.values()),
-        packages=wheel.packages([exercise]),
-        archive=path,
-        archive_size=len(archive.get(path, b"")),
-    )
 
 
 # What an instructor reads after a release: what was released, its size, what to do next.
@@ -344,7 +304,7 @@ def release_summary(released: Sequence[Released], folder: Path, repository: str 
     lines = [line for each in released for line in _about(each, folder)]
     first = released[0]
     name = first.exercise.name
-    hand_out = first.archive or f"{name}/"
+    hand_out = next(iter(first.archive), f"{name}/")
     lines += [
         "searched: no line of solutions/ is in it, nor in the kit's wheel",
         "next:",
@@ -362,9 +322,9 @@ def release_summary(released: Sequence[Released], folder: Path, repository: str 
 
 def _about(released: Released, folder: Path) -> list[str]:
     name = released.exercise.name
-    lines = [f"{folder / name}: {released.files} files, {_size(released.size)}"]
-    if released.archive:
-        lines.append(f"{folder / released.archive}: {_size(released.archive_size)}")
+    size = sum(map(len, released.files.values()))
+    lines = [f"{folder / name}: {len(released.files)} files, {_size(size)}"]
+    lines += [f"{folder / path}: {_size(len(zip_))}" for path, zip_ in released.archive.items()]
     packages, installed = released.packages, total_size(released.packages)
     takes = f", {_size(installed)} on disk" if installed else ""
     lines.append(f"  a student installs the kit and {len(packages)} packages{takes}")

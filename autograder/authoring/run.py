@@ -9,11 +9,12 @@ import os
 import platform
 import re
 import sys
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib import metadata
-from itertools import islice, starmap, zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,6 @@ from rich.text import Text
 from autograder.authoring.kill_matrix import kills_text, seeds_for_mistakes
 from autograder.authoring.mutation_proof import (
     QUICK,
-    Kills,
-    MutantFigures,
     ProvedByMutants,
     prove_by_mutants,
 )
@@ -36,6 +35,7 @@ from autograder.grading.watched_process import Bounds, one_by_one, usable_cores
 from autograder.values.exercise import shared_folders
 from autograder.values.files import write_whole
 from autograder.values.symbols import WRONG
+from autograder.values.value_file import read_as
 
 # The proof of one exercise; one without gaps is kept until something changes that it depends on.
 #
@@ -52,23 +52,22 @@ _LARGEST = 1_000_000  # bytes; ours have 20,000
 
 @dataclass(frozen=True)
 class Proof:
-    """All parts of the proof of one exercise; no `mutants` when none were asked for."""
+    """All parts of the proof of one exercise; no `mutants` when none were asked for.
 
+    `seconds` is how long all parts took together.
+    """
+
+    exercise: str
     caught: Caught
     accepted: Accepted
-    mutants: ProvedByMutants | None = None
+    mutants: ProvedByMutants | None
+    seconds: float
 
     @property
     def gaps(self) -> tuple[str, ...]:
         """All gaps, beginning with what is not caught."""
         mutants = self.mutants.gaps if self.mutants else ()
         return (*self.caught.gaps, *self.accepted.gaps, *mutants)
-
-    @property
-    def seconds(self) -> float:
-        """How long all parts took together."""
-        mutants = self.mutants.seconds if self.mutants else 0.0
-        return self.caught.seconds + self.accepted.seconds + mutants
 
 
 def proof_keys(folders: Iterable[Path], seeds: int, mutants: str) -> dict[Path, str]:
@@ -95,7 +94,7 @@ def kept_proof(folder: Path, key: str) -> Proof | None:
         kept = json.loads(file.read_text(encoding="utf-8"))
         if kept["key"] != key or kept["seal"] != _seal(key, kept["proof"]):
             return None
-        proof = _read(kept["proof"])
+        proof = read_as(Proof, kept["proof"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None  # it is proved again, and written anew
     return None if proof.gaps else proof
@@ -119,19 +118,6 @@ def _file(folder: Path) -> Path:
 
 def _seal(key: str, facts: Any) -> str:
     return hashlib.sha256(f"{key} {json.dumps(facts, sort_keys=True)}".encode()).hexdigest()
-
-
-def _read(facts: dict[str, Any]) -> Proof:
-    caught, accepted, mutants = (
-        part and {**part, "gaps": tuple(part["gaps"])}
-        for part in (facts["caught"], facts["accepted"], facts["mutants"])
-    )
-    if mutants:
-        mutants["figures"] = MutantFigures(**mutants["figures"])
-        mutants["kills"] = tuple(Kills(**each) for each in mutants["kills"])
-    return Proof(
-        Caught(**caught), Accepted(**accepted), ProvedByMutants(**mutants) if mutants else None
-    )
 
 
 def _engine() -> str:
@@ -222,7 +208,7 @@ def _show(proofs: Sequence[Proof], console: Console) -> None:
     console.print(proof_table(proofs))
     for proof in proofs:
         for gap in proof.gaps:
-            console.print(Text(f"{proof.caught.exercise}: {gap}", style="red"), soft_wrap=True)
+            console.print(Text(f"{proof.exercise}: {gap}", style="red"), soft_wrap=True)
 
 
 def _unchanged(count: int) -> str:
@@ -238,9 +224,20 @@ def _proofs(folders: Sequence[Path], seeds: int, mutants: str) -> tuple[Proof, .
     accepted = [partial(prove_accepted, folder, seeds) for folder in folders]
     caught = [partial(prove_caught, folder, drawn) for folder in folders]
     # The long parts go first, so that the short ones fill the remaining time.
-    done = iter(in_processes([*caught, *mutated, *accepted]))
+    parts: list[Callable[[], Any]] = [*caught, *mutated, *accepted]
+    done = iter(in_processes([partial(_timed, part) for part in parts]))
     of_mistakes, of_mutants = [list(islice(done, len(parts))) for parts in (caught, mutated)]
-    return tuple(starmap(Proof, zip_longest(of_mistakes, done, of_mutants)))
+    nothing: Any = (None, 0.0)
+    found = zip_longest(folders, of_mistakes, done, of_mutants, fillvalue=nothing)
+    return tuple(
+        Proof(folder.resolve().name, one, other, third, first + second + last)
+        for folder, (one, first), (other, second), (third, last) in found
+    )
+
+
+def _timed(part: Callable[[], Any]) -> tuple[Any, float]:
+    begun = time.monotonic()
+    return part(), time.monotonic() - begun
 
 
 def in_processes(parts: Sequence[Callable[[], Any]]) -> list[Any]:
@@ -282,7 +279,7 @@ def proof_table(proofs: Sequence[Proof]) -> Table:
     for proof in proofs:
         caught, accepted = proof.caught, proof.accepted
         table.add_row(
-            caught.exercise,
+            proof.exercise,
             str(caught.mistakes),
             str(caught.seeds),
             str(caught.checks),
@@ -306,11 +303,13 @@ def mutant_table(proofs: Sequence[Proof]) -> Table:
     fates = ("all", "equal", "accepted", "killed", "public", "named", "described")
     for heading in (*fates, "declared", "survive"):
         table.add_column(heading, justify="right")
-    for mutants in [proof.mutants for proof in proofs if proof.mutants]:
-        figures = mutants.figures
+    for proof in proofs:
+        if not proof.mutants:
+            continue
+        figures = proof.mutants.figures
         told = (figures.named, figures.described)
         table.add_row(
-            mutants.exercise,
+            proof.exercise,
             str(figures.mutants),
             str(figures.equivalent),
             str(figures.accepted),

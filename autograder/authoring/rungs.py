@@ -14,12 +14,12 @@ import tokenize
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from autograder.authoring.regions import Region, Solution
 from autograder.errors import KitError
 from autograder.submission.cells import lines_of
 from autograder.values.exercise import Definition
+from autograder.values.value_file import read_as
 
 FILE = "rungs.json"
 FORMAT_VERSION = 1
@@ -136,18 +136,13 @@ def read_rungs(file: Path) -> Mapping[str, Rungs]:
         facts = json.loads(file.read_text(encoding="utf-8"))
         if facts["format_version"] != FORMAT_VERSION:
             raise ValueError(f"format_version is {facts['format_version']}")
-        return {each["step"]: _rungs(each) for each in facts["rungs"]}
+        return {each["step"]: read_as(Rungs, each) for each in facts["rungs"]}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise KitError(
             f"the lines to sort cannot be read: {error}",
             place=str(file),
             cure="run `attn build`, or get the file again from where you got the solutions",
         ) from None
-
-
-def _rungs(facts: Mapping[str, Any]) -> Rungs:
-    lines = tuple(PuzzleLine(**line) for line in facts["lines"])
-    return Rungs(**{**facts, "frame": tuple(facts["frame"]), "lines": lines})
 
 
 # The statements of a step of the reference, one by one, as lines to sort.

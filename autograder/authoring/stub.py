@@ -26,7 +26,7 @@ from autograder.values.exercise import (
     shape_text,
     signature_in,
 )
-from autograder.values.symbols import UNWRITTEN
+from autograder.values.symbols import UNWRITTEN, count
 
 # The README that students get: a checklist of the steps to write.
 #
@@ -48,7 +48,8 @@ ALONE = f"""## How far you are
 def render_checklist(exercise: Exercise, solution: Solution) -> str:
     """Return the text of the README.md that students get with `exercise`."""
     name = exercise.name
-    size = f"{_count(len(exercise.steps), 'step')}, {_points_text(exercise)}"
+    points = "optional" if exercise.optional else count(exercise.points, "point")
+    size = f"{count(len(exercise.steps), 'step')}, {points}"
     entries = "\n".join(_entry(step, solution) for step in exercise.steps)
     return f"""# {exercise.title}
 
@@ -96,13 +97,9 @@ def _entry(step: Step, solution: Solution) -> str:
     return "\n".join([*lines, *(f"  - `{text}`" for text in signature_texts(step.name, solution))])
 
 
-def _points_text(exercise: Exercise) -> str:
-    return "optional" if exercise.optional else _count(exercise.points, "point")
-
-
 def cost_text(step: Step) -> str:
     """Return the points and the time of a step: `2 points, about 10 minutes`."""
-    points = _count(step.points, "point") if step.points else "no points"
+    points = count(step.points, "point") if step.points else "no points"
     return f"{points}, about {_duration(step.minutes)}"
 
 
@@ -144,15 +141,11 @@ def _result(signature: Signature) -> str:
     return ", ".join(shapes)
 
 
-def _count(number: float, noun: str) -> str:
-    return f"{number:g} {noun}" if number == 1 else f"{number:g} {noun}s"
-
-
 def _duration(minutes: int) -> str:
     if minutes < 60:
-        return _count(minutes, "minute")
+        return count(minutes, "minute")
     hours, rest = divmod(minutes, 60)
-    return f"{_count(hours, 'hour')} {_count(rest, 'minute')}" if rest else _count(hours, "hour")
+    return f"{count(hours, 'hour')} {count(rest, 'minute')}" if rest else count(hours, "hour")
 
 
 # The drawing of a layer, with the place of one step marked: plain text, the same everywhere.
@@ -210,7 +203,8 @@ def read_diagram(exercise: Exercise, solution: Solution) -> Diagram:
     for line, (steps, drawn) in zip(written, lines, strict=True):
         _refuse_other_shapes(exercise, solution, line, steps, drawn)
     named = {name for steps, _ in lines for name in steps}
-    classes = (name for name, node in solution.definitions.items() if _is_class(node))
+    nodes = solution.definitions.items()
+    classes = (name for name, node in nodes if isinstance(node, ast.ClassDef))
     whole = tuple(name for name in classes if name not in named) if lines else ()
     kept = zip(written, lines, strict=True)
     shown = tuple((steps, drawn) for line, (steps, drawn) in kept if steps or not _names(line))
@@ -223,23 +217,19 @@ def path_line(exercise: Exercise, step: str) -> str:
     It is declared in `exercise.toml` like the drawing, one line for each place. A step that no
     place belongs to is the whole layer. "" where an exercise has no path.
     """
-    places = _places(exercise)
-    here = [step in steps for steps, _ in places]
-    labels = [f"[{label}]" if at else label for at, (_, label) in zip(here, places)]
-    line = " → ".join(labels)
-    return line if any(here) or not line else f"[{line}]"
+    places = [(step in steps, label) for steps, label in _places(exercise)]
+    line = " → ".join(f"[{label}]" if here else label for here, label in places)
+    return line if any(here for here, _ in places) or not line else f"[{line}]"
 
 
 def path_picture(exercise: Exercise, step: str) -> str:
     """Return the same as an image in Markdown, whose alternative text says it in words."""
-    places = _places(exercise)
-    here = [step in steps for steps, _ in places]
-    whole = not any(here)
-    number = [each.name for each in exercise.steps].index(step) + 1
-    label = next((label for at, (_, label) in zip(here, places) if at), "the whole layer")
-    told = f"Step {number} of {len(exercise.steps)}. You are here: {label}"
+    places = [(step in steps, label) for steps, label in _places(exercise)]
+    number = len(exercise.before(step)) + 1
+    at = next((label for here, label in places if here), "")
+    told = f"Step {number} of {len(exercise.steps)}. You are here: {at or 'the whole layer'}"
     way = ", ".join(label for _, label in places)
-    svg = _svg([(label, whole or at) for at, (_, label) in zip(here, places)])
+    svg = _svg([(label, here or not at) for here, label in places])
     return picture(svg, f"{told}. The way through the layer: {way}.")
 
 
@@ -307,10 +297,6 @@ def _refuse_other_shapes(
         if texts and not any(shape in text for text in texts):
             fact = f"shows the shape {shape}, which {' and '.join(steps)} neither take nor give"
             raise _wrong(exercise, line, fact, "write a shape of its signature in solution.py")
-
-
-def _is_class(node: ast.AST) -> bool:
-    return isinstance(node, ast.ClassDef)
 
 
 def _wrong(exercise: Exercise, line: str, fact: str, cure: str) -> KitError:
@@ -455,7 +441,7 @@ def _comments(exercise: Exercise, cell: Cell) -> list[str]:
     """Return what stands above the code of a cell: the step, its place in the layer, the brief."""
     lines = cell.brief.split("\n") if cell.brief else []
     if cell.step:
-        title = _numbered(exercise, cell.step)
+        title = f"{len(exercise.before(cell.step)) + 1} {exercise.step(cell.step).title}"
         lines = [*_headed(title, path_line(exercise, cell.step)), *lines]
     found = [f"# {line}".rstrip() for line in lines]
     if wide := [line for line in found if len(line) > WIDEST]:
@@ -479,8 +465,3 @@ def is_below_a_step(cells: tuple[Cell, ...], number: int) -> bool:
     if number == 0 or cells[number].code or cells[number].source.startswith("#"):
         return False
     return cells[number - 1].step is not None
-
-
-def _numbered(exercise: Exercise, step: str) -> str:
-    numbers = (n for n, each in enumerate(exercise.steps, start=1) if each.name == step)
-    return f"{next(numbers)} {exercise.step(step).title}"

@@ -145,8 +145,8 @@ def written_texts(harness: Harness) -> Iterator[StudentText]:
 
 
 def _hints(step: Step) -> Iterator[StudentText]:
-    for number, hint in enumerate(step.hints, start=1):
-        rung = dict(enumerate(RUNGS, start=1)).get(number, f"{number}th")
+    for number, hint in enumerate(step.hints):
+        rung = RUNGS[number] if number < len(RUNGS) else f"{number + 1}th"
         yield StudentText(f"the {rung} hint of {step.name}", hint)
 
 
@@ -252,12 +252,16 @@ def word_gaps(harness: Harness, heard: Iterable[str] = ()) -> tuple[str, ...]:
     reference = harness.reference
     record_examples(reference.exercise.folder)
     steps = reference.exercise.steps
-    titles = [gap for step in steps for gap in _title_gaps(step)]
+    titles = [
+        f"the title of {step.name} has {words} words: write at most {LONGEST_TITLE}"
+        for step in steps
+        if (words := len(step.title.split())) > LONGEST_TITLE
+    ]
     hints = [gap for step in steps for gap in _hint_gaps(step)]
-    words = [gap for known in reference.misconceptions for gap in _misconception_gaps(known)]
+    mistakes = [gap for known in reference.misconceptions for gap in _misconception_gaps(known)]
     composed = [StudentText("a message of a check", text) for text in sorted(heard)]
     texts = dict.fromkeys((*written_texts(harness), *composed))
-    return (*titles, *hints, *words, *reading_gaps(texts, terms_of(reference)))
+    return (*titles, *hints, *mistakes, *reading_gaps(texts, terms_of(reference)))
 
 
 def reading_gaps(texts: Iterable[StudentText], terms: Collection[str]) -> tuple[str, ...]:
@@ -286,13 +290,6 @@ def _wrong(text: str, terms: Collection[str]) -> list[str]:
             "it two)"
         )
     return wrong
-
-
-def _title_gaps(step: Step) -> list[str]:
-    words = len(step.title.split())
-    if words <= LONGEST_TITLE:
-        return []
-    return [f"the title of {step.name} has {words} words: write at most {LONGEST_TITLE}"]
 
 
 def _hint_gaps(step: Step) -> list[str]:

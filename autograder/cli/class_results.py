@@ -24,11 +24,12 @@ from autograder.reports.class_summary import class_summary
 from autograder.reports.course_page import COURSE_PAGE, write_course_page
 from autograder.reports.feedback import environment
 from autograder.reports.gradebook_entry import ClassGradebook, changed_marks
-from autograder.reports.grades_csv import write_grades
+from autograder.reports.grades_csv import grades_csv
 from autograder.reports.misunderstandings import misunderstandings, read_paragraphs, write_drafts
 from autograder.reports.roll import NO_RECORD, class_roll, write_follow_ups
 from autograder.reports.table import NARROW, class_table
 from autograder.submission.reading import Submission
+from autograder.values.files import write_whole
 from autograder.values.sanitize import terminal_line
 from autograder.values.symbols import count
 from autograder.values.verdict import Verdict
@@ -160,7 +161,7 @@ def _report(
     write_class_page(output / "feedback", exercise, verdicts, context)
     if context.course_page:
         write_course_page(output, exercise, verdicts, entries, records)
-    write_grades(output / "grades.csv", exercise, verdicts, entries, records)
+    write_whole(output / "grades.csv", grades_csv(exercise, verdicts, entries, records))
     write_follow_ups(output / "needs-you.json", exercise.name, follow_ups)
     if len(verdicts) <= MOST_PRINTED:
         wraps = console.width < NARROW

@@ -16,9 +16,11 @@ from autograder.cli.kit import (
     ASSIGNMENTS,
     FOLDER,
     SOLUTIONS,
+    each_of,
     example,
     exercise_folders,
-    out,
+    one_exercise,
+    say,
     source_folders,
 )
 from autograder.errors import KitError
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
 
 COURSE = click.argument("directory", type=FOLDER, default=Path("."))
 MOST_MARKS = 40  # sentences about marks in a terminal
-LONGEST = 400
 UP_TO_DATE, BEHIND = 0, 1
 
 
@@ -125,9 +126,7 @@ def update(
             sys.exit(UP_TO_DATE)
         _tell_changes(plan)
         _tell_marks(plan)
-        if dry_run or not (yes or _agreed()):
-            say("Nothing was changed.")
-            sys.exit(BEHIND)
+        _agree(yes, dry_run)
         kept = do_update(plan)
         say(f"Done. What was there before: {kept}")
         _tell_next(plan, directory)
@@ -178,9 +177,7 @@ def adopt(
             _changes("Removed", [*paths, f"nbgrader_config.py: {config}"])
             _changes("Removed from the gradebook, without any hand-in", back.released)
             _changes("Not removed, since you may need it", back.stays)
-            if not (yes or _agreed()):
-                say("Nothing was changed.")
-                sys.exit(BEHIND)
+            _agree(yes)
             take_back(back)
             say("Done.")
             return
@@ -195,9 +192,7 @@ def adopt(
         _changes("Added", plan.changes)
         _changes("Yours, and stays", plan.stays)
         _changes("To know", plan.told)
-        if not (yes or _agreed()):
-            say("Nothing was changed.")
-            sys.exit(BEHIND)
+        _agree(yes)
         do_adopt(plan)
         say(f"Done. To take it back: attn course adopt {_typed(directory)} --undo")
         for name in plan.course.exercises:
@@ -292,12 +287,16 @@ def _assignments(course: Course, named: Path | None) -> Path:
     return found.resolve()
 
 
-def _agreed() -> bool:
-    """Ask; without a terminal, nobody can answer."""
-    if sys.stdin is None or not sys.stdin.isatty():
+def _agree(yes: bool, dry_run: bool = False) -> None:
+    """Ask, and end the command if the answer is no; without a terminal, nobody can answer."""
+    if yes and not dry_run:
+        return
+    if not dry_run and (sys.stdin is None or not sys.stdin.isatty()):
         say("To do this without a terminal, add --yes.")
-        return False
-    return click.confirm("Do this?", default=False)
+    elif not dry_run and click.confirm("Do this?", default=False):
+        return
+    say("Nothing was changed.")
+    sys.exit(BEHIND)
 
 
 def _tell_unbuilt(course: Course, assignments: Path) -> bool:
@@ -452,14 +451,6 @@ def _changes(head: str, words: list[str] | tuple[str, ...]) -> None:
         say(f"  {each}")
 
 
-def say(words: str) -> None:
-    """Print a line, in which a student's words are safe."""
-    from rich.text import Text
-
-    indent = len(words) - len(words.lstrip())
-    out().print(Text(" " * indent + terminal_line(words, LONGEST)), soft_wrap=True)
-
-
 # `attn course extend`, `hold` and `question`: what an instructor decides about single students.
 #
 # Each lists what there is when it names no student.
@@ -470,15 +461,12 @@ _LEFT = "students can still fetch this page, and it cannot be removed: remove it
 _LONGEST = 2_000  # characters of what is noted
 
 
-def _of_a_student(command: Callable[..., None]) -> Callable[..., None]:
-    """Add whom a command is about."""
-    for add in (
-        click.option("--course", type=FOLDER, default=Path("."), help="The course [default: .]."),
-        click.argument("exercise", metavar="[EXERCISE]", default=""),
-        click.argument("student", metavar="[STUDENT]", default=""),
-    ):
-        command = add(command)
-    return command
+# Whom a command is about.
+_of_a_student = each_of(
+    click.argument("student", metavar="[STUDENT]", default=""),
+    click.argument("exercise", metavar="[EXERCISE]", default=""),
+    click.option("--course", type=FOLDER, default=Path("."), help="The course [default: .]."),
+)
 
 
 @click.command(epilog=example("attn course extend ada numpy_single_head --until 2026-03-05"))
@@ -610,13 +598,7 @@ def _exercises(course: Course, exercise: str) -> tuple[str, ...]:
 
 
 def _one(course: Course, exercise: str) -> str:
-    if not exercise and len(course.exercises) != 1:
-        raise KitError(
-            "the course has several exercises",
-            place=str(course.directory),
-            cure=f"name one after the student: {', '.join(course.exercises)}",
-        )
-    return course.exercise(exercise or course.exercises[0]).name
+    return one_exercise(course, exercise, "name one after the student")
 
 
 def _group_of(course: Course, student: str) -> tuple[str, ...]:

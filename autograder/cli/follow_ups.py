@@ -14,19 +14,19 @@ from dataclasses import dataclass, replace
 
 from autograder.grading.class_task import GroupHandIn
 from autograder.grading.digest import stopped_at
-from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, entry_of, in_points
+from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, entry_of
 from autograder.reports.misunderstandings import of_any_hand_in
-from autograder.reports.roll import LONGEST_LISTED as LONGEST_NAME
 from autograder.reports.roll import FollowUp, shown_names
 from autograder.submission.cells import Asked
 from autograder.submission.file_text import is_notebook
 from autograder.submission.reading import Submission
 from autograder.values.exercise import CHECK_PREFIX, Exercise
 from autograder.values.sanitize import clean_line
-from autograder.values.symbols import mark, number, why_not_graded
+from autograder.values.symbols import count, mark, number, why_not_graded
 from autograder.values.verdict import NOT_JUDGED, Outcome, Verdict
 
 _LONGEST_QUESTION = 200
+LONGEST_NAME = 40
 _DIFFER = " (so for the first of them; lines, names and numbers may be others for the rest)"
 FORMGRADER = "Enter points under Manual Grading in formgrader, then grade again."
 _BLANK = (Outcome.NOT_WRITTEN, *NOT_JUDGED)
@@ -159,8 +159,7 @@ def _in_part(verdicts: Sequence[Verdict]) -> Iterator[FollowUp]:
 def _files(hand_ins: Iterable[_HandIn]) -> Iterator[FollowUp]:
     told = [(each.student, remark) for each in hand_ins for remark in each.remarks]
     cure = "Look at the files that were handed in; leave the one that counts, then grade again."
-    for remark, students in _by_reason(told):
-        yield FollowUp("files", students, remark, cure)
+    return _waiting("files", told, cure)
 
 
 def _scripts(hand_ins: Sequence[_HandIn], gradebook: ClassGradebook) -> Iterator[FollowUp]:
@@ -171,8 +170,7 @@ def _scripts(hand_ins: Sequence[_HandIn], gradebook: ClassGradebook) -> Iterator
         else (student, f"a .py has no place for `{cell.shown_name}`.")
         for student, cell, beside in _unanswered(hand_ins, gradebook)
     ]
-    for reason, students in _by_reason(told):
-        yield FollowUp("script", students, reason, f"Look for the answer. {FORMGRADER}")
+    return _waiting("script", told, f"Look for the answer. {FORMGRADER}")
 
 
 def _older_releases(
@@ -190,8 +188,8 @@ def _older_releases(
         f"Have them fetch {exercise.name} again, add their work and hand it in (`attn course "
         "check` says whether the exchange has the new release); or enter points in formgrader."
     )
-    for reason, students in (*_by_reason(sure), *_by_reason(guessed)):
-        yield FollowUp("older_release", students, reason, cure)
+    yield from _waiting("older_release", sure, cure)
+    yield from _waiting("older_release", guessed, cure)
 
 
 def _not_asked(
@@ -239,8 +237,7 @@ def _by_hand(
         for student, cell in cells
         if cell.open and (student, cell.name) not in told
     ]
-    for reason, students in _by_reason(open_cells):
-        yield FollowUp("not_graded_yet", students, reason, FORMGRADER)
+    yield from _waiting("not_graded_yet", open_cells, FORMGRADER)
 
 
 def _of_other_work(cell: EnteredCell) -> str:
@@ -262,7 +259,7 @@ def _no_hand_in(
     for student in gone:
         entry = gradebook.entries[student]
         if entry.points or entry.has_marks:
-            still = in_points(entry.points)
+            still = count(entry.points, "point")
             why = f"no hand-in any more; the gradebook still has {still}, in no export of the kit."
             cure = "Put it back, and the mark counts again."
             yield FollowUp("withdrawn", (student,), why, cure)
@@ -280,9 +277,7 @@ def _limits(verdicts: Sequence[Verdict]) -> Iterator[FollowUp]:
         for step in verdict.steps
         if step.outcome in _LIMITS
     ]
-    for reason, students in _by_reason(told):
-        cure = "If this machine was busy, grade with --again."
-        yield FollowUp("limits", students, reason, cure)
+    return _waiting("limits", told, "If this machine was busy, grade with --again.")
 
 
 def _questions(exercise: Exercise, gradebook: ClassGradebook) -> Iterator[FollowUp]:
@@ -343,8 +338,15 @@ def _remarks(verdicts: Sequence[Verdict], hand_ins: Sequence[_HandIn]) -> Iterat
         for remark in verdict.remarks
         if remark not in told_of_files.get(verdict.student, ())
     ]
-    for remark, students in _by_reason(told, of_any_hand_in):
-        yield FollowUp("remark", students, remark, "That is what the page tells them.")
+    return _waiting("remark", told, "That is what the page tells them.", of_any_hand_in)
+
+
+def _waiting(
+    kind: str, told: Iterable[tuple[str, str]], cure: str, alike: Callable[[str], str] = str
+) -> Iterator[FollowUp]:
+    """Return one follow-up for each reason; see `_by_reason`."""
+    for reason, students in _by_reason(told, alike):
+        yield FollowUp(kind, students, reason, cure)
 
 
 def _by_reason(

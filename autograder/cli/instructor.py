@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from autograder.cli.kit import (
     ASSIGNMENTS,
     FOLDER,
     SOLUTIONS,
+    each_of,
     example,
     exercise_folders,
     out,
@@ -248,21 +248,15 @@ def doctor(json_wanted: bool) -> None:
 # The instructor's commands after grading: the results once more, and words to students.
 
 
-def _of_a_graded_class(command: Callable[..., None]) -> Callable[..., None]:
-    """Add what `attn grade` was told about the class, so that its verdicts are found again."""
-    options = (
-        click.option("--exercise", help="Which exercise [default: the course's only one]."),
-        click.option("--solutions", type=FOLDER, help="Where the solutions are, as for grading."),
-        click.option("--output", type=FOLDER, help="Where the results are, as for grading."),
-        click.option(
-            "--allow-protection", type=click.Choice(["process"]), help="If it was graded so."
-        ),
-        click.option("--steps-earn-alone", is_flag=True, help="If it was graded so."),
-        click.option("--partial-points", is_flag=True, help="If it was graded so."),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+# What `attn grade` was told about the class, so that its verdicts are found again.
+_of_a_graded_class = each_of(
+    click.option("--exercise", help="Which exercise [default: the course's only one]."),
+    click.option("--solutions", type=FOLDER, help="Where the solutions are, as for grading."),
+    click.option("--output", type=FOLDER, help="Where the results are, as for grading."),
+    click.option("--allow-protection", type=click.Choice(["process"]), help="If it was graded so."),
+    click.option("--steps-earn-alone", is_flag=True, help="If it was graded so."),
+    click.option("--partial-points", is_flag=True, help="If it was graded so."),
+)
 
 
 @click.command(epilog=example("attn report my-course"))

@@ -7,22 +7,24 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
 
 import click
 
 from autograder.errors import KitError
 from autograder.values.exercise import at_its_origin, near_name
-from autograder.values.sanitize import clean
+from autograder.values.sanitize import clean, terminal_line
 from autograder.values.this_machine import fault_of
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from autograder.course.creation import Course
 
 # Readable substitutes for the signs that a terminal's encoding lacks.
 #
@@ -98,6 +100,8 @@ ASSIGNMENTS = click.option(
     "--assignments", type=FOLDER, help="What students get [default: beside the solutions]."
 )
 LONGEST = 10_000  # characters in one part of an error
+WIDEST = 600  # of a line that is printed
+Added = TypeVar("Added", bound=Callable[..., Any])
 # What people type who look for a command that has another name.
 OTHER_WORDS = {
     **dict.fromkeys(("test", "tests", "run"), "attn check"),
@@ -124,6 +128,33 @@ def errors() -> Console:
     from autograder.cli.console import SizedConsole
 
     return SizedConsole(stderr=True, highlight=False)
+
+
+def say(words: str, style: str = "") -> None:
+    """Print a line, in which a student's words are safe; it stays as far in as it is."""
+    from rich.text import Text
+
+    indent = len(words) - len(words.lstrip())
+    out().print(Text(" " * indent + terminal_line(words, WIDEST), style), soft_wrap=True)
+
+
+def each_of(*added: Callable[[Added], Added]) -> Callable[[Added], Added]:
+    """Add several arguments and options to a command, in this order."""
+    return lambda command: reduce(lambda made, add: add(made), reversed(added), command)
+
+
+def one_exercise(course: Course, name: str | None, cure: str = "add --exercise with one of") -> str:
+    """Return the exercise of a course that is named, or its only one; raise `KitError` if unclear.
+
+    `cure` says how one is named.
+    """
+    if not name and len(course.exercises) != 1:
+        raise KitError(
+            "the course has several exercises",
+            place=str(course.directory),
+            cure=f"{cure}: {', '.join(course.exercises)}",
+        )
+    return course.exercise(name or course.exercises[0]).name
 
 
 def example(command: str) -> str:

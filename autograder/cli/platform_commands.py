@@ -13,9 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from autograder.cli.kit import FOLDER, SOLUTIONS, example, out, source_folders
+from autograder.cli.kit import (
+    FOLDER,
+    SOLUTIONS,
+    each_of,
+    example,
+    one_exercise,
+    out,
+    say,
+    source_folders,
+)
 from autograder.errors import KitError
-from autograder.values.sanitize import terminal_line
+from autograder.values.sanitize import listed, terminal_line
 from autograder.values.symbols import count
 
 if TYPE_CHECKING:
@@ -32,7 +41,7 @@ if TYPE_CHECKING:
 
 PLATFORMS = (*("canvas", "moodle", "gradescope", "brightspace", "blackboard", "github", "plain"),)
 COLLECTED, NOT_TAKEN = "collected", "not-taken"
-_MOST = 5  # names of a kind
+_BAD = "bold red"
 _NOBODY = (
     "nobody of the download is in the list, so its headings may be others than those that are read "
     "here. They are: {headings}. Names are read below `name`, or `first_name` and `last_name`; "
@@ -82,17 +91,17 @@ def collect(
     ):
         delivered = deliver(collection, destination)
         how = "recognised" if chosen is None else "read as"
-        out().print(f"{how}: {SHOWN[collection.platform]}")
+        say(f"{how}: {SHOWN[collection.platform]}")
         if known:
-            out().print(terminal_line(f"ids from the column {known.ids} of the list", 200))
+            say(f"ids from the column {known.ids} of the list")
         told = _told(collection, delivered)
         if known and collection.unresolved and not delivered:
-            _print(_NOBODY.format(headings=_some(known.headings, 12)), True)
+            say(_NOBODY.format(headings=listed(known.headings, 12, 80)), _BAD)
         records.mkdir(parents=True, exist_ok=True)
-        listed = records / f"{COLLECTED}{named}.csv"
-        write_collected(listed, delivered, collection.platform)
+        identities = records / f"{COLLECTED}{named}.csv"
+        write_collected(identities, delivered, collection.platform)
         lost = write_not_taken(records / f"{NOT_TAKEN}{named}.csv", collection)
-    out().print(f"who is who: {listed}", soft_wrap=True, markup=False)
+    out().print(f"who is who: {identities}", soft_wrap=True, markup=False)
     out().print(f"what was not taken: {lost}", soft_wrap=True, markup=False)
     graded = f"{shlex.quote(str(course or folder))} --exercise {exercise or 'NAME'}"
     out().print(f"next: attn grade {graded}", soft_wrap=True, markup=False)
@@ -126,13 +135,7 @@ def _in_course(
     from autograder.platforms.delivery import Destination
 
     course = read_course(directory)
-    if exercise is None and len(course.exercises) != 1:
-        raise KitError(
-            "the course has several exercises",
-            place=str(directory),
-            cure=f"add --exercise with one of: {', '.join(course.exercises)}",
-        )
-    name = course.exercise(exercise or course.exercises[0]).name
+    name = one_exercise(course, exercise)
 
     def moment_of(folder: Path) -> datetime | None:
         found: datetime | None = timestamp(folder, course.hand_ins)
@@ -156,17 +159,18 @@ def _told(
     for hand_in, arrival in delivered:
         groups[arrival].append(hand_in.student)
     for arrival, students in groups.items():
-        names = "" if arrival in TAKEN[:2] else f" ({_some(students)})"
-        _print(f"{count(len(students), 'student')}: {arrival}{names}", arrival not in TAKEN)
+        names = "" if arrival in TAKEN[:2] else f" ({listed(students, longest=80)})"
+        style = "" if arrival in TAKEN else _BAD
+        say(f"{count(len(students), 'student')}: {arrival}{names}", style)
     late = [each.student for each, _ in delivered if each.late]
     if late:
-        _print(f"marked late by the platform: {_some(late)}", False)
+        say(f"marked late by the platform: {listed(late, longest=80)}")
     for one in collection.unresolved:
-        _print(f"not taken: {one.person.name or 'somebody without a name'}: {one.reason}", True)
+        say(f"not taken: {one.person.name or 'somebody without a name'}: {one.reason}", _BAD)
     for person in collection.empty:
-        _print(f"not taken: {person.name}: nothing that was handed in could be unpacked", True)
+        say(f"not taken: {person.name}: nothing that was handed in could be unpacked", _BAD)
     for person, left in collection.too_large:
-        _print(f"not taken whole: {person.name}: {left.reason}; the rest is left out", True)
+        say(f"not taken whole: {person.name}: {left.reason}; the rest is left out", _BAD)
     reasons: dict[str, list[str]] = defaultdict(list)
     whose = False  # somebody's work, and nobody knows whose
     for left in collection.left_out:
@@ -174,20 +178,10 @@ def _told(
     for reason, names_of in reasons.items():
         work = reason == NOBODYS and any(is_submission(Path(name)) for name in names_of)
         whose |= work
-        _print(f"{count(len(names_of), 'file')} not taken: {reason} ({_some(names_of, 3)})", work)
+        words = f"{count(len(names_of), 'file')} not taken: {reason} ({listed(names_of, 3, 80)})"
+        say(words, _BAD if work else "")
     kept = any(arrival not in TAKEN for arrival in groups)
     return bool(kept or whose or collection.unresolved or collection.empty or collection.too_large)
-
-
-def _print(line: str, bad: bool) -> None:
-    out().print(
-        terminal_line(line, 600), style="bold red" if bad else None, markup=False, soft_wrap=True
-    )
-
-
-def _some(names: Sequence[str], most: int = _MOST) -> str:
-    shown = ", ".join(terminal_line(name, 80) for name in names[:most])
-    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
 # `attn platform export`: the marks of a class, in a platform's own table or as scores of LTI.
@@ -200,7 +194,8 @@ _EXERCISE = click.option("--exercise", help="Which exercise [default: the only o
 _ID_COLUMN = click.option(
     "--id-column", metavar="HEADING", help="The column of the roster with the ids."
 )
-_TABLE_OPTIONS = (
+_into_a_table = each_of(
+    _GRADED,
     click.option("--into", "table", type=FOLDER, required=True, help="The CSV from the platform."),
     click.option(
         "--to", "target", type=FOLDER, required=True, help="A new file for the filled copy."
@@ -213,12 +208,6 @@ _TABLE_OPTIONS = (
     _EXERCISE,
     click.option("--scale", is_flag=True, help="Convert the marks to the points of the column."),
 )
-
-
-def _into_a_table(command: Callable[..., None]) -> Callable[..., None]:
-    for option in reversed(_TABLE_OPTIONS):
-        command = option(command)
-    return _GRADED(command)
 
 
 @click.group(
@@ -294,9 +283,9 @@ def lti(
     marks, _ = _marks(graded, exercise)
     made = lti_scores(marks, read_users(roster, id_column, user_column), datetime.now(UTC))
     write_beside(target, made.text.encode(), roster)
-    _print_some(made.notes)
-    _print_some(made.problems, "bold red")
-    _print_styled(f"{made.count} of {len(marks)} marks written as scores: {target}")
+    _say_some(made.notes)
+    _say_some(made.problems, _BAD)
+    say(f"{made.count} of {len(marks)} marks written as scores: {target}")
     sys.exit(1 if made.problems else 0)
 
 
@@ -322,10 +311,10 @@ def _fill(
     students = read_class_list(roster, id_column) if roster else list_of({*marks, *enrolled})
     filled = fill(found, place, marks, students, scale=scale)
     write_beside(target, filled.content, table)
-    _print_styled(f"column: {found.headings[place.number]}")
-    _print_some(filled.notes)
-    _print_some(filled.problems, "bold red")
-    _print_styled(f"{len(filled.filled)} of {len(marks)} marks filled in: {target}")
+    say(f"column: {found.headings[place.number]}")
+    _say_some(filled.notes)
+    _say_some(filled.problems, _BAD)
+    say(f"{len(filled.filled)} of {len(marks)} marks filled in: {target}")
     sys.exit(1 if filled.problems else 0)
 
 
@@ -394,30 +383,20 @@ def _course_of(path: Path, exercise: str | None) -> tuple[Course, str] | None:
     from autograder.course.creation import read_course
 
     course = read_course(directory)
-    if not (exercise or own) and len(course.exercises) != 1:
-        raise KitError(
-            "the course has several exercises",
-            place=str(path),
-            cure=f"add --exercise with one of: {', '.join(course.exercises)}",
-        )
     if exercise and own not in ("", exercise):
         raise KitError(
             f"these are the results of {own}, not of {exercise}",
             place=str(path),
             cure=f"name the course: {directory}",
         )
-    return course, course.exercise(exercise or own or course.exercises[0]).name
+    return course, one_exercise(course, exercise or own)
 
 
-def _print_styled(line: str, style: str | None = None) -> None:
-    out().print(terminal_line(line, 600), style=style, markup=False, soft_wrap=True)
-
-
-def _print_some(lines: Sequence[str], style: str | None = None) -> None:
+def _say_some(lines: Sequence[str], style: str = "") -> None:
     for line in lines[:_MOST_SENTENCES]:
-        _print_styled(line, style)
+        say(line, style)
     if len(lines) > _MOST_SENTENCES:
-        _print_styled(f"and {count(len(lines) - _MOST_SENTENCES, 'more line')} of this kind", style)
+        say(f"and {count(len(lines) - _MOST_SENTENCES, 'more line')} of this kind", style)
 
 
 # `attn platform gradescope`: the autograder.zip with which Gradescope grades an exercise.
@@ -455,7 +434,6 @@ def gradescope(
     Gradescope then grades every hand-in with the kit, as `attn grade` does.
     """
     from autograder.platforms.step_result import GradescopeAutograder
-    from autograder.values.sanitize import terminal_line
     from autograder.values.symbols import number
 
     facts, rules = _as_given(exercise, directory, solutions)
@@ -466,13 +444,9 @@ def gradescope(
     )
     content = GradescopeAutograder(facts, _secret(secret), options, wheel).archive()
     _write_new(target, content)
-    out().print(
-        terminal_line(f"{target}: {len(content) / 1e6:.1f} MB", 600), markup=False, soft_wrap=True
-    )
-    out().print("  it holds the solution, the checks and the secret of the inputs: keep it private")
-    out().print(
-        f"next: upload it to an assignment of {number(facts.points)} points, and test it there"
-    )
+    say(f"{target}: {len(content) / 1e6:.1f} MB")
+    say("  it holds the solution, the checks and the secret of the inputs: keep it private")
+    say(f"next: upload it to an assignment of {number(facts.points)} points, and test it there")
 
 
 def _as_given(

@@ -27,6 +27,7 @@ from autograder.submission.fingerprints import (
     resemblances,
 )
 from autograder.submission.reading import Submission
+from autograder.submission.syntax_tree import is_text
 from autograder.values.exercise import Exercise, given_text
 from autograder.values.value_file import LazySequence
 
@@ -90,14 +91,9 @@ def _written(node: ast.stmt) -> str:
         for part in ("body", "orelse", "finalbody"):
             lines = getattr(each, part, None)
             if isinstance(lines, list) and lines:
-                kept = [line for line in lines if not _is_prose(line)]
+                kept = [line for line in lines if not is_text(line)]
                 setattr(each, part, kept or [ast.Pass()])
     return ast.unparse(copy)
-
-
-def _is_prose(line: ast.stmt) -> bool:
-    """Whether a statement is only a text: a docstring, or one in place of a comment."""
-    return isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant)
 
 
 MOST_PAIRS = 30  # shown on the page

@@ -15,7 +15,7 @@ from autograder.errors import KitError
 from autograder.grading.classroom import HANDLING, JudgedClass
 from autograder.grading.grader_pool import GraderPool, Loss
 from autograder.grading.watched_process import WorkProgress
-from autograder.reports.feedback import written_page
+from autograder.reports.feedback import write_page
 from autograder.reports.gradebook_entry import ClassGradebook, GradebookEntry
 from autograder.reports.grades_csv import CODE, write_code, write_verdict
 from autograder.reports.misunderstandings import Paragraph
@@ -74,7 +74,7 @@ class _Writing:
             student, cells = job.verdict.student, job.submission.cells
             code = write_code(self.output, job.folder, student, job.record.file, cells)
             record = replace(job.record, code=code)
-            page = written_page(
+            page = write_page(
                 folder, self.exercise, job.verdict, job.entry, self.paragraphs, record
             )
             progress.part(_MADE)

@@ -25,9 +25,8 @@ from typing import Any
 
 import tomli_w
 
-from autograder.authoring.build import Examples, build
+from autograder.authoring.build import SETUP, Examples, build
 from autograder.authoring.stub import NOTEBOOK_ONLY, SCRIPT_ONLY
-from autograder.authoring.student_notebook import SETUP
 from autograder.course.adjustment import MOST_POINTS, OWN, OWN_STEPS, STATE, Adjustment
 from autograder.errors import KitError
 from autograder.grading.digest import exercise_hash

@@ -13,8 +13,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from autograder.authoring.build import Examples, stale
-from autograder.authoring.student_notebook import BELOW
+from autograder.authoring.build import BELOW, Examples, stale
 from autograder.course.adjusted_exercise import adjusted_assignments
 from autograder.course.adjustment import (
     LARGEST_FILE,

@@ -9,7 +9,8 @@ from rich.text import Text
 
 from autograder.learning.results import CheckRun, StepRun
 from autograder.learning.step_pictures import chosen, picture_of_run, read_check_picture
-from autograder.reports.heat_maps import save, terminal_panels
+from autograder.reports.figure import save_figure
+from autograder.reports.terminal_text import Blocks
 
 
 def drawn(run: StepRun) -> tuple[RenderableType, ...]:
@@ -28,11 +29,11 @@ def drawn(run: StepRun) -> tuple[RenderableType, ...]:
         pieces += [Text()] * bool(number)
         pieces += [Text(f"{each.name}: {each.words}" if each.name else each.words)]
         if each.row:  # by itself, since it fits the smallest screen
-            pieces += [terminal_panels(each.row), Text()]
-        pieces += [terminal_panels(each.panels)] if each.panels else []
+            pieces += [Blocks(each.row), Text()]
+        pieces += [Blocks(each.panels)] if each.panels else []
     if check.inputs:
         pieces += [Text(), Text(f"The input: {'; '.join(check.inputs)}.")]
-        pieces += [terminal_panels(picture.inputs)] if picture.inputs else []
+        pieces += [Blocks(picture.inputs)] if picture.inputs else []
     return tuple(pieces)
 
 
@@ -42,10 +43,10 @@ def own_drawn(run: StepRun) -> tuple[RenderableType, ...]:
     if not own.caption:
         return ()
     panels = [each for each in own.panels if each.bars] or own.panels
-    return (Text(own.caption), terminal_panels(panels), Text())
+    return (Text(own.caption), Blocks(panels), Text())
 
 
 def draw_file(path: Path, check: CheckRun) -> None:
-    """Draw a check's arrays into a PNG or SVG file; raises `KitError` as `save` does."""
+    """Draw a check's arrays into a PNG or SVG file; raises `KitError` as `save_figure` does."""
     arrays = read_check_picture(check.drawn).arrays
-    save(path, tuple(panel for each in arrays for panel in (*each.row, *each.panels)))
+    save_figure(path, tuple(panel for each in arrays for panel in (*each.row, *each.panels)))

@@ -15,10 +15,10 @@ from rich.text import Text
 from autograder.learning.progress import LearnerSession
 from autograder.learning.results import CheckRun, Checkup, StepRun
 from autograder.learning.workspace import Task, beyond_a_step, beyond_the_checks
-from autograder.reports.finding import FindingText, finding_text, hints_words, step_text
+from autograder.reports.finding import FindingText, finding_text, step_text
 from autograder.values.exercise import Exercise, Step
 from autograder.values.sanitize import clean
-from autograder.values.symbols import BY_LAYER, SIMILAR, key, mark, number, step_mark, style
+from autograder.values.symbols import BY_LAYER, SIMILAR, count, key, mark, number, step_mark, style
 from autograder.values.verdict import Finding, Outcome
 
 # Text whose lines stay indented where they are wrapped, and code, which is never wrapped.
@@ -331,7 +331,7 @@ def _of_step(session: LearnerSession, exercise: Exercise, place: int) -> Indente
     by_layer = Text(BY_LAYER.sign, style(BY_LAYER.sign)) if known.by_layer else None
     line = Text.assemble(by_layer or sign(Outcome.PASSED if known.passed else last))
     line.append(f" {place + 1} {step.name}")
-    used = f", {hints_words(known.hints)}" if known.hints else ""
+    used = f", {count(known.hints, 'hint')}" if known.hints else ""
     solution = ", solution shown" if known.solution else ""
     line.append(f"  {worth(step)}, about {step.minutes} minutes{used}{solution}", "dim")
     return Indented(line, later=6)

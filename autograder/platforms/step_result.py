@@ -10,7 +10,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from xml.etree import ElementTree
 
 from autograder.authoring.build import TRACES
@@ -21,7 +20,6 @@ from autograder.authoring.contents import (
     needed,
     read_wheel,
     requirements_text,
-    wheel_requires,
 )
 from autograder.errors import KitError
 from autograder.reports.finding import html, shown, step_text
@@ -376,29 +374,22 @@ class GradescopeAutograder:
 
     def files(self) -> Files:
         """Return the files of the zip, by path; raise `KitError` when they cannot be made."""
-        name, content = read_wheel(self.wheel) if self.wheel else build_wheel(())
+        wheel = read_wheel(self.wheel) if self.wheel else build_wheel(())
         extras = ["grading", *(["torch"] if self.exercise.library == "torch" else [])]
-        requirements = requirements_text(f"./{name}", needed(_requires(name, content), extras))
+        requirements = requirements_text(f"./{wheel.name}", needed(wheel.requires, extras))
         python = f"{sys.version_info.major}.{sys.version_info.minor}"
         return {
             SETUP: setup_script(python).encode(),
             RUN: run_script(self.exercise.name, self.options).encode(),
             REQUIREMENTS: requirements.encode(),
             SECRET_NAME: self.secret,
-            name: content,
+            wheel.name: wheel.content,
             **_solution(self.exercise),
         }
 
     def archive(self) -> bytes:
         """Return the zip; its scripts are executable. Raises as `files`."""
         return archive_of(self.files(), executable=(SETUP, RUN))
-
-
-def _requires(name: str, content: bytes) -> list[str]:
-    with TemporaryDirectory(prefix="attention-kit-") as scratch:
-        file = Path(scratch, name)
-        file.write_bytes(content)
-        return wheel_requires(file)
 
 
 def _solution(exercise: Exercise) -> Files:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import asdict
 from typing import Any
 
 from autograder.judging.inprocess import layer_error_words
@@ -66,7 +67,7 @@ def _train(layer: Any, act: Mapping[str, Any], send: Callable[..., None], limit:
     # Here, because this module is imported where there is no PyTorch, too.
     from autograder.play.training import call_once, trained
     from autograder.play.training_task import task_named
-    from autograder.play.training_words import Moment, moment_facts, result_facts
+    from autograder.play.training_words import Moment
 
     def make(width: int) -> Any:
         return layer(width, *act["arguments"])
@@ -77,6 +78,6 @@ def _train(layer: Any, act: Mapping[str, Any], send: Callable[..., None], limit:
     with limit(TRAINING):
         for each in trained(task, make, causal=causal, steps=act["most_steps"]):
             if isinstance(each, Moment):
-                send(event="training", moment=moment_facts(each))
+                send(event="training", moment=asdict(each))
             else:
-                send(event="trained", result=result_facts(each))
+                send(event="trained", result=asdict(each))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from autograder.judging.inprocess import Unusable
 from autograder.judging.value_words import shape_words
 from autograder.values.exercise import MISTAKE_COSTS, generated
 from autograder.values.files import read_small
+from autograder.values.value_file import read_as
 
 # A small language model that writes one character after another, in NumPy.
 #
@@ -109,6 +110,17 @@ MOST_COST_BYTES = 1 << 20
 HEARD = 0.05  # nats: a smaller difference is not noticed
 
 
+class Named(Protocol):
+    """What has the name of a known mistake."""
+
+    @property
+    def name(self) -> str:
+        """The name of the mistake."""
+
+
+OfMistake = TypeVar("OfMistake", bound=Named)
+
+
 @dataclass(frozen=True)
 class MistakeCost:
     """A mistake in a step: the loss in nats with it, and the beginning of what is written.
@@ -146,11 +158,6 @@ class MeasuredCosts:
     trainings: int
     mistakes: tuple[MistakeCost, ...]
 
-    def of(self, names: Iterable[str]) -> tuple[MistakeCost, ...]:
-        """Return the mistakes of these names, in their order; names without one are left out."""
-        known = {each.name: each for each in self.mistakes}
-        return tuple(known[name] for name in dict.fromkeys(names) if name in known)
-
     def dearest(self, count: int, without: Collection[str] = ()) -> tuple[MistakeCost, ...]:
         """Return the mistakes with the highest loss, of `count` different steps."""
         finite = [each for each in self.mistakes if each.loss is not None]
@@ -160,6 +167,12 @@ class MeasuredCosts:
             if each.name not in without:
                 first.setdefault(each.step, each)
         return tuple(first.values())[:count]
+
+
+def mistakes_of(names: Iterable[str], measured: Iterable[OfMistake]) -> tuple[OfMistake, ...]:
+    """Return the mistakes of these names, in their order; names without one are left out."""
+    known = {each.name: each for each in measured}
+    return tuple(known[name] for name in dict.fromkeys(names) if name in known)
 
 
 def is_heard(loss: float | None, right: float) -> bool:
@@ -173,12 +186,7 @@ def read_costs(folder: Path) -> MeasuredCosts | None:
         facts = json.loads(read_small(generated(folder, MISTAKE_COSTS), MOST_COST_BYTES))
     except FileNotFoundError:
         return None
-    mistakes = (
-        MistakeCost(**{**each, "spread": each["spread"] and tuple(each["spread"])})
-        for each in facts["mistakes"]
-    )
-    spread = tuple(facts["spread"])
-    return MeasuredCosts(facts["right"], spread, facts["trainings"], tuple(mistakes))
+    return read_as(MeasuredCosts, facts)
 
 
 # What the character model writes through a layer, and how well it knows text that is new to it.
@@ -313,7 +321,7 @@ def spoken_mistake_words(
 
     If `others` are asked for, about all that were met, and where none was, about the dearest.
     """
-    found = costs.of(met) if costs else ()
+    found = mistakes_of(met, costs.mistakes) if costs else ()
     if costs is None or not (found or others):
         return
     measured = (

@@ -11,8 +11,9 @@ from autograder.learning.checking import MARGIN, Checking, JobRunner
 from autograder.learning.workspace import read_work
 from autograder.play import in_child
 from autograder.play.language_model import TextLoss
-from autograder.play.training_words import Moment, TrainingResult, read_moment, read_result
+from autograder.play.training_words import Moment, TrainingResult
 from autograder.values.exercise import Exercise, LayerTraining
+from autograder.values.value_file import read_as
 
 
 def hear(checking: Checking, layer: str, child: JobRunner, say: Callable[[str], None]) -> TextLoss:
@@ -81,9 +82,9 @@ def watch_training(
             message = child.receive(WALL * in_child.TRAINING + GRACE + MARGIN)
             match message["event"]:
                 case "training":
-                    show(read_moment(message["moment"]))
+                    show(read_as(Moment, message["moment"]))
                 case "trained":
-                    result = read_result(message["result"])
+                    result = read_as(TrainingResult, message["result"])
                 case "unable":
                     raise _untrained(checking, training, message["why"])
                 case "done" if result:

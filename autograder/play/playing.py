@@ -32,7 +32,7 @@ from autograder.play.training_words import (
     words_before,
 )
 from autograder.play.training_words import mistake_words as trained_mistake_words
-from autograder.reports.heat_maps import terminal_panels
+from autograder.reports.terminal_text import Blocks
 from autograder.values.exercise import Exercise, LayerTraining
 from autograder.values.sanitize import clean
 
@@ -106,7 +106,7 @@ def _teller(console: Console, head: Text) -> Callable[[Moment], None]:
 
 def _drawn(drawings: Sequence[Drawing]) -> RenderableType:
     """Return heat maps; before each, the picture that the model reads, if it reads one."""
-    panels = terminal_panels([each.panel() for each in drawings])
+    panels = Blocks([each.panel() for each in drawings])
     pictures = [
         Text("\n".join([each.shows, *shaded_lines(each.picture)]))
         for each in drawings

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import numpy as np
 
+from autograder.play.language_model import mistakes_of
 from autograder.reports.panel import Panel
 from autograder.values.exercise import MISTAKE_COSTS, generated
 from autograder.values.files import read_small
+from autograder.values.value_file import read_as
 
 # How a training goes on and how it ends, as data that crosses from one process to another.
 
@@ -81,40 +82,6 @@ class TrainingResult:
     tried: tuple[TriedInput, ...] = ()
 
 
-def moment_facts(moment: Moment) -> dict[str, Any]:
-    """Return a moment for JSON."""
-    return asdict(moment)
-
-
-def read_moment(facts: Mapping[str, Any]) -> Moment:
-    """Return the moment that `moment_facts` wrote."""
-    drawings = (
-        Drawing(
-            each["title"],
-            (each["axes"][0], each["axes"][1]),
-            tuple(each["rows"]),
-            tuple(each["columns"]),
-            tuple(map(tuple, each["numbers"])),
-            tuple(map(tuple, each["picture"])),
-            each["shows"],
-        )
-        for each in facts["drawings"]
-    )
-    return Moment(facts["step"], facts["loss"], tuple(drawings))
-
-
-def result_facts(result: TrainingResult) -> dict[str, Any]:
-    """Return a result for JSON."""
-    return asdict(result)
-
-
-def read_result(facts: Mapping[str, Any]) -> TrainingResult:
-    """Return the result that `result_facts` wrote."""
-    return TrainingResult(
-        **{**facts, "tried": tuple(TriedInput(**each) for each in facts["tried"])}
-    )
-
-
 # What each known mistake does to a training: measured beforehand, beside the exercise.
 
 MOST_BYTES = 1 << 20
@@ -156,11 +123,6 @@ class MeasuredTrainings:
 
     right: tuple[TaskOutcome, ...]
     mistakes: tuple[TrainedMistake, ...]
-
-    def of(self, names: Iterable[str]) -> tuple[TrainedMistake, ...]:
-        """Return the mistakes of these names, in their order; names without one are left out."""
-        known = {each.name: each for each in self.mistakes}
-        return tuple(known[name] for name in dict.fromkeys(names) if name in known)
 
     def with_right_layer(self, task: str) -> TaskOutcome:
         """Return what came of a task with the right layer."""
@@ -210,18 +172,7 @@ def read_trainings(folder: Path) -> MeasuredTrainings | None:
         facts = json.loads(read_small(generated(folder, MISTAKE_COSTS), MOST_BYTES))
     except FileNotFoundError:
         return None
-    mistakes = (
-        TrainedMistake(**{**each, "outcomes": _outcomes(each["outcomes"])})
-        for each in facts["mistakes"]
-    )
-    return MeasuredTrainings(_outcomes(facts["right"]), tuple(mistakes))
-
-
-def _outcomes(facts: Iterable[Any]) -> tuple[TaskOutcome, ...]:
-    return tuple(
-        TaskOutcome(each["task"], tuple(each["losses"]), tuple(each["rights"]), each["stops"])
-        for each in facts
-    )
+    return read_as(MeasuredTrainings, facts)
 
 
 LEARNED, HARDLY = 0.9 * COUNT, 0.1 * COUNT
@@ -339,7 +290,7 @@ def mistake_words(
 
     If `others` are asked for, about all that were met, and where none was, about the worst.
     """
-    found = measured.of(met) if measured else ()
+    found = mistakes_of(met, measured.mistakes) if measured else ()
     if measured is None or not (found or others):
         return
     yield (MET if found else OTHERS,)

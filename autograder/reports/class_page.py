@@ -42,7 +42,6 @@ from autograder.reports.misunderstandings import (
     Misunderstanding,
     Paragraph,
     has_unnamed_mistake,
-    mistake_name,
     step_counts,
 )
 from autograder.reports.roll import (
@@ -51,7 +50,6 @@ from autograder.reports.roll import (
     NOTHING_SIMILAR,
     FollowUp,
     SimilarCode,
-    StudentRecord,
     StudentRecords,
     class_roll,
     hand_in_words,
@@ -95,73 +93,49 @@ KINDS = dict(zip(KEY, ("r", "l", "w", "e", "a", "o", "t", "c", "j", "q"), strict
 UNNAMED = "u"
 
 
-@dataclass(frozen=True)
-class ClassRow:
-    """One student: name and page, points in words and as a number, cells, and what to look at.
-
-    `place` is where the chain ends. `mistakes` are the numbers of the class's mistakes that this
-    student made, and `UNNAMED` for any mistake that has no name. `hand_in` and `graded` say what
-    was judged, when, and by what.
-    """
-
-    student: str
-    page: str
-    points: str
-    amount: float | None
-    cells: Markup
-    place: str
-    mistakes: str
-    diagnosis: str
-    hand_in: str = ""
-    graded: str = ""
-
-
 def class_rows(
     exercise: Exercise,
     verdicts: Sequence[Verdict],
     shown: Mapping[str, ShownStudent],
-    entries: GradebookEntries,
-    mistakes: Sequence[Misunderstanding],
-    records: StudentRecords = NO_RECORDS,
-) -> list[ClassRow]:
-    """Return a row for each verdict, in their order; `shown` has all of them."""
+    context: ClassContext,
+) -> list[dict[str, Any]]:
+    """Return what the table shows of each verdict, in their order; `shown` has all of them.
+
+    `place` is where the chain ends. `mistakes` are the numbers of the class's mistakes that this
+    student made, and `UNNAMED` for any mistake that has no name.
+    """
     made: dict[str, list[str]] = defaultdict(list)
-    for place, mistake in enumerate(mistakes):
+    for place, (mistake, _) in enumerate(context.mistakes):
         for student in mistake.students:
             made[student].append(str(place))
-    known = (records.get(each.student, NO_RECORD) for each in verdicts)
-    return [
-        _row(exercise, each, shown[each.student], entries, made, record)
-        for each, record in zip(verdicts, known, strict=True)
-    ]
+    return [_row(exercise, each, shown[each.student], context, made) for each in verdicts]
 
 
 def _row(
     exercise: Exercise,
     verdict: Verdict,
     shown: ShownStudent,
-    entries: GradebookEntries,
+    context: ClassContext,
     made: Mapping[str, Sequence[str]],
-    record: StudentRecord,
-) -> ClassRow:
+) -> dict[str, Any]:
     place = chain_place(exercise, verdict)
     ends = "not asked" if place == NOT_ASKED else mark(verdict.chain.outcome).words
     marks = (step_mark(step) for step in verdict.steps)
     cells = [_cell(mark.sign, mark.words) for mark in marks]
     cells.append(_cell(table.chain_words(exercise, verdict), ends))
     unnamed = [UNNAMED] if has_unnamed_mistake(verdict) else []
-    return ClassRow(
-        student=shown.name,
-        page=shown.page,
-        points=table.points_words(verdict, entries),
-        amount=points_of(verdict, entries),
-        cells=Markup("").join(cells),
-        place=place,
-        mistakes=" ".join([*made.get(verdict.student, ()), *unnamed]),
-        diagnosis=table.diagnosis_words(exercise, verdict),
-        hand_in=hand_in_words(record),
-        graded=judged_words(verdict),
-    )
+    return {
+        "student": shown.name,
+        "page": shown.page,
+        "points": table.points_words(verdict, context.entries),
+        "amount": points_of(verdict, context.entries),
+        "cells": Markup("").join(cells),
+        "place": place,
+        "mistakes": " ".join([*made.get(verdict.student, ()), *unnamed]),
+        "diagnosis": table.diagnosis_words(exercise, verdict),
+        "hand_in": hand_in_words(context.records.get(verdict.student, NO_RECORD)),
+        "graded": judged_words(verdict),
+    }
 
 
 @cache
@@ -328,33 +302,28 @@ def _page(
     folder: Path | None = None,
 ) -> str:
     rows = roll[part.first - 1 : part.last]
-    mistakes = [mistake for mistake, _ in context.mistakes]
-    return (
-        environment()
-        .get_template("class.html.j2")
-        .render(
-            exercise=exercise,
-            students=count(len(roll), "student"),
-            whole=_whole_class(exercise, roll, shown, context, folder)
-            if part.file == FIRST
-            else None,
-            course_page=context.course_page,
-            parts=parts_of(len(roll)),
-            shown=part,
-            rows=class_rows(exercise, rows, shown, context.entries, mistakes, context.records),
-            signs=_signs(exercise, rows),
-            breaks=chain_breaks(exercise, rows),
-            mistakes=mistakes,
-            changed_marks=changed_marks(rows, context.entries, context.records),
-            unprotected=unprotected_words(roll),
-            level=level_words(roll),
-            anonymous=context.anonymous,
-            key=KEY,
-            kinds=KINDS,
-            unnamed=UNNAMED,
-            script=Markup(class_script()),  # its text is ours
-            script_source=Markup(script_source()),
-        )
+    first = part.file == FIRST
+    template = environment().get_template("class.html.j2")
+    return template.render(
+        exercise=exercise,
+        students=count(len(roll), "student"),
+        whole=_whole_class(exercise, roll, shown, context, folder) if first else None,
+        course_page=context.course_page,
+        parts=parts_of(len(roll)),
+        shown=part,
+        rows=class_rows(exercise, rows, shown, context),
+        signs=_signs(exercise, rows),
+        breaks=chain_breaks(exercise, rows),
+        mistakes=[mistake for mistake, _ in context.mistakes],
+        changed_marks=changed_marks(rows, context.entries, context.records),
+        unprotected=unprotected_words(roll),
+        level=level_words(roll),
+        anonymous=context.anonymous,
+        key=KEY,
+        kinds=KINDS,
+        unnamed=UNNAMED,
+        script=Markup(class_script()),  # its text is ours
+        script_source=Markup(script_source()),
     )
 
 
@@ -367,7 +336,6 @@ def _whole_class(
 ) -> dict[str, Any]:
     """Return what only the first part of the page shows."""
     told = {each.mistake: each.text for each in context.paragraphs}
-    called = [mistake_name(each) for each, _ in context.mistakes]
     titles = {step.name: step.title for step in exercise.steps}
     marks = mark_distribution(roll, context.entries)
     points = {each.student: points_of(each, context.entries) or 0.0 for each in roll}
@@ -393,8 +361,8 @@ def _whole_class(
         "breaks": chain_breaks(exercise, roll),
         "links": sum(len(each.students) for each, _ in context.mistakes) <= MOST_LINKS,
         "mistakes": [
-            (each, name, _who(each.students, shown), code, told.get(name))
-            for (each, code), name in zip(context.mistakes, called)
+            (each, each.mistake, _who(each.students, shown), code, told.get(each.mistake))
+            for each, code in context.mistakes
         ],
     }
 
@@ -432,7 +400,7 @@ def _link(file: str | None, folder: Path | None) -> str:
 def _signs(exercise: Exercise, roll: Sequence[Verdict]) -> list[str]:
     """Return the signs of these students' steps, in the order of the key."""
     counts = step_counts(exercise, roll)
-    return [sign for sign in KEY if any(sign in each.signs for each in counts)]
+    return [sign for sign in KEY if any(sign in signs for signs in counts.values())]
 
 
 def _who(students: Sequence[str], shown: Mapping[str, ShownStudent]) -> list[ShownStudent]:

@@ -18,7 +18,7 @@ from autograder.reports.gradebook_entry import (
 from autograder.reports.misunderstandings import misunderstandings
 from autograder.reports.roll import class_roll
 from autograder.values.exercise import Exercise
-from autograder.values.sanitize import clean_line
+from autograder.values.sanitize import listed
 from autograder.values.symbols import KEY, OUR_FAULT, count, is_partly_marked, mark, number
 from autograder.values.verdict import (
     NOT_JUDGED,
@@ -42,7 +42,9 @@ def chain_sentence(exercise: Exercise, verdict: Verdict) -> str:
     chain = verdict.chain
     first = first_missed(verdict)
     if not chain.asked and chain.outcome is Outcome.PASSED:
-        return _each_alone(verdict, first)
+        if first:
+            return f"Look at step {first} first."
+        return "" if verdict.infrastructure else "Every step is right."
     if chain.outcome is Outcome.INFRASTRUCTURE:
         begin = f" Until then, look at step {first} first." if first else ""
         return f"Your steps have not been run end to end yet. {OUR_FAULT}{begin}"
@@ -105,7 +107,7 @@ def _earned(positions: Sequence[int]) -> str:
 def _chain_words(exercise: Exercise, verdict: Verdict) -> str:
     chain, first = verdict.chain, first_missed(verdict)
     if chain.breaks_at is not None:
-        return _broken(verdict, [step.name for step in exercise.steps].index(chain.breaks_at) + 1)
+        return _broken(verdict, len(exercise.before(chain.breaks_at)) + 1)
     if chain.outcome is not Outcome.PASSED:
         if first:
             return f"Your steps are not right end to end yet; look at step {first} first."
@@ -118,13 +120,6 @@ def _chain_words(exercise: Exercise, verdict: Verdict) -> str:
     if verdict.infrastructure:
         return "Your steps joined end to end give the right result."
     return "Every step is right, alone and joined end to end."
-
-
-def _each_alone(verdict: Verdict, first: int) -> str:
-    """Return the sentence where nobody asked how the steps work together."""
-    if first:
-        return f"Look at step {first} first."
-    return "" if verdict.infrastructure else "Every step is right."
 
 
 def first_missed(verdict: Verdict) -> int:
@@ -335,12 +330,17 @@ def class_summary(
     roll = class_roll(exercise, verdicts)
     if not roll:
         return ("No submission is graded yet.",)
+    named = [each for each in misunderstandings(exercise, roll) if each.name]
+    named.sort(key=lambda each: (-len(each.students), each.step, each.name))
     return (
         *_points(roll, entries),
         *_not_judged(roll),
         *whole_layers(roll),
         *(f"{each.words}: {each.step}." for each in most_missed(exercise, roll)),
-        *_misconceptions(exercise, roll),
+        *(
+            f"{each.name} (in {each.step}): {count(len(each.students), 'student')}"
+            for each in named
+        ),
     )
 
 
@@ -361,16 +361,10 @@ def _points(roll: Sequence[Verdict], entries: GradebookEntries) -> Iterator[str]
 
 def _not_judged(roll: Sequence[Verdict]) -> Iterator[str]:
     left = [verdict for verdict in roll if not verdict.graded]
-    ours = [verdict for verdict in left if verdict.infrastructure]
-    if ours:
-        yield f"Not judged: {_names(ours)}. Grade again."
-    if unread := [verdict for verdict in left if not verdict.infrastructure]:
-        yield f"Not graded, since nothing could be read: {_names(unread)}."
-
-
-def _names(verdicts: Sequence[Verdict]) -> str:
-    names = [clean_line(verdict.student, 40) for verdict in verdicts]
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    if ours := [verdict.student for verdict in left if verdict.infrastructure]:
+        yield f"Not judged: {listed(ours)}. Grade again."
+    if unread := [verdict.student for verdict in left if not verdict.infrastructure]:
+        yield f"Not graded, since nothing could be read: {listed(unread)}."
 
 
 def whole_layers(roll: Sequence[Verdict]) -> Iterator[str]:
@@ -414,12 +408,6 @@ def most_missed(exercise: Exercise, roll: Sequence[Verdict]) -> Iterator[MissedS
             order = [step.name for step in exercise.steps]
             name = max(order, key=lambda step: counted[step])
             yield MissedStep(words, order.index(name) + 1, name, counted[name])
-
-
-def _misconceptions(exercise: Exercise, verdicts: Sequence[Verdict]) -> Iterator[str]:
-    named = [each for each in misunderstandings(exercise, verdicts) if each.name]
-    for each in sorted(named, key=lambda each: (-len(each.students), each.step, each.name)):
-        yield f"{each.name} (in {each.step}): {count(len(each.students), 'student')}"
 
 
 # Where the chains of a class break: which of the students' own steps stops them end to end.
@@ -472,7 +460,7 @@ def chain_place(exercise: Exercise, verdict: Verdict) -> str:
         return NOT_RUN
     if chain.breaks_at is None:
         return NO_SINGLE_STEP
-    return str([step.name for step in exercise.steps].index(chain.breaks_at) + 1)
+    return str(len(exercise.before(chain.breaks_at)) + 1)
 
 
 def chain_breaks(exercise: Exercise, verdicts: Sequence[Verdict]) -> ChainBreaks | None:
@@ -485,14 +473,12 @@ def chain_breaks(exercise: Exercise, verdicts: Sequence[Verdict]) -> ChainBreaks
         here = [verdict for at, verdict in ends if at == place]
         if here:
             signs = Counter(mark(verdict.chain.outcome).sign for verdict in here)
-            alone = 0 if place == NO_SINGLE_STEP else _right_alone(here, int(place))
+            # Of no single step, none is counted.
+            step = int(place) - 1
+            alone = sum(verdict.steps[step].passes for verdict in here) if step >= 0 else 0
             places.append(StepBreaks(place, dict(signs), alone))
     used = tuple(sign for sign in KEY if any(sign in place.signs for place in places))
     return ChainBreaks(tuple(_sentences(ends)), used, tuple(places))
-
-
-def _right_alone(verdicts: Sequence[Verdict], position: int) -> int:
-    return sum(verdict.steps[position - 1].passes for verdict in verdicts)
 
 
 def _sentences(ends: Sequence[tuple[str, Verdict]]) -> Iterator[str]:

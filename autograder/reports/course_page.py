@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from autograder.reports.class_page import KINDS, MOST_ROWS, shown_students
 from autograder.reports.feedback import environment
@@ -38,6 +39,17 @@ class CourseMark:
     max_points: float
     signs: str
 
+    @property
+    def runs(self) -> list[tuple[str, str]]:
+        """Equal signs side by side, after the kind of each."""
+        return [(KINDS[sign], "".join(same)) for sign, same in itertools.groupby(self.signs)]
+
+    @property
+    def told(self) -> str:
+        """The signs in words."""
+        counted = Counter(self.signs).items()
+        return ", ".join(f"{amount} {KEY[sign]}" for sign, amount in counted)
+
 
 @dataclass(frozen=True)
 class ExerciseRows:
@@ -47,25 +59,6 @@ class ExerciseRows:
     title: str
     difficulty: int
     marks: Mapping[str, CourseMark]
-
-
-@dataclass(frozen=True)
-class ShownMark:
-    """A mark in the table: `runs` are equal signs side by side, `told` says them in words."""
-
-    link: str
-    words: str
-    runs: Sequence[tuple[str, str]]
-    told: str
-
-
-@dataclass(frozen=True)
-class CourseRow:
-    """A student in the table: a mark or None for each exercise, and the sum of those."""
-
-    name: str
-    marks: Sequence[ShownMark | None]
-    together: str
 
 
 def write_course_page(
@@ -83,18 +76,15 @@ def write_course_page(
     found, unread = _read_all(output.parent)
     ids = sorted({student for each in found for student in each.marks}, key=str.casefold)
     names = shown_names(ids, records)
-    text = (
-        environment()
-        .get_template("course.html.j2")
-        .render(
-            students=count(len(ids), "student"),
-            exercises=found,
-            unread=unread,
-            rows=[_row(names[student], student, found) for student in ids[:MOST_ROWS]],
-            left_out=len(ids) > MOST_ROWS,
-            key=KEY,
-            kinds=KINDS,
-        )
+    template = environment().get_template("course.html.j2")
+    text = template.render(
+        students=count(len(ids), "student"),
+        exercises=found,
+        unread=unread,
+        rows=[_row(names[student], student, found) for student in ids[:MOST_ROWS]],
+        left_out=len(ids) > MOST_ROWS,
+        key=KEY,
+        kinds=KINDS,
     )
     path = output.parent / COURSE_PAGE
     write_whole(path, text)
@@ -146,24 +136,10 @@ def _read(path: Path) -> ExerciseRows:
     return ExerciseRows(path.parent.name, facts["title"], facts["difficulty"], marks)
 
 
-def _row(name: str, student: str, exercises: Sequence[ExerciseRows]) -> CourseRow:
+def _row(name: str, student: str, exercises: Sequence[ExerciseRows]) -> dict[str, Any]:
+    """Return a student's row: a folder and a mark or None for each exercise, and their sum."""
     marks = [(each.folder, each.marks.get(student)) for each in exercises]
     given = [mark for _, mark in marks if mark and mark.points is not None]
     points = sum(mark.points or 0.0 for mark in given)
     together = f"{number(points)}/{number(sum(mark.max_points for mark in given))}"
-    return CourseRow(
-        name,
-        [_shown(folder, mark) if mark else None for folder, mark in marks],
-        together if given else "–",
-    )
-
-
-def _shown(folder: str, mark: CourseMark) -> ShownMark:
-    runs = [("".join(same), sign) for sign, same in itertools.groupby(mark.signs)]
-    told = (f"{amount} {KEY[sign]}" for sign, amount in Counter(mark.signs).items())
-    return ShownMark(
-        f"{folder}/feedback/{mark.page}",
-        mark.words,
-        [(KINDS[sign], signs) for signs, sign in runs],
-        ", ".join(told),
-    )
+    return {"name": name, "marks": marks, "together": together if given else "–"}

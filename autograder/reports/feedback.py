@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -81,31 +81,6 @@ def unprotected_words(verdicts: Iterable[Verdict]) -> str:
 _WIDTH = 78  # columns of the text
 
 
-@dataclass(frozen=True)
-class StepView:
-    """One step on the page: its position, its points and its text."""
-
-    position: int
-    title: str
-    name: str
-    points: str
-    note: str
-    text: StepText
-    paragraphs: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Lead:
-    """The first thing on the page: a step by its number and title, what is right and what is not.
-
-    Where to look stands at the step itself.
-    """
-
-    position: int
-    title: str
-    finding: FindingText
-
-
 def write_page(
     folder: Path,
     exercise: Exercise,
@@ -113,24 +88,13 @@ def write_page(
     entry: GradebookEntry | None = None,
     paragraphs: Sequence[Paragraph] = (),
     record: StudentRecord = NO_RECORD,
-) -> Path:
-    """Write one student's page into `folder`, and its twin in plain text; return the page's path.
-
-    Raise `KitError` when the verdict is not about this exercise or the folder cannot be written.
-    """
-    written_page(folder, exercise, verdict, entry, paragraphs, record)
-    return folder / page_name(verdict.student)
-
-
-def written_page(
-    folder: Path,
-    exercise: Exercise,
-    verdict: Verdict,
-    entry: GradebookEntry | None,
-    paragraphs: Sequence[Paragraph],
-    record: StudentRecord = NO_RECORD,
 ) -> bytes:
-    """Do what `write_page` does; return what is in the file of the page."""
+    """Write one student's page into `folder`, and beside it the same as plain text for a mail.
+
+    The page is as `feedback_page` returns it; the text has lines of 78 columns. Return what is in
+    the file of the page. Raise `KitError` when the verdict is not about this exercise or the folder
+    cannot be written.
+    """
     facts = _facts(exercise, verdict, entry, paragraphs, record)
     path, page = folder / page_name(verdict.student), file_content(_html(facts))
     write_whole(path.with_suffix(".txt"), _plain(facts))
@@ -157,20 +121,6 @@ def feedback_page(
     Raise `KitError` when the verdict is not about this exercise.
     """
     return _html(_facts(exercise, verdict, entry, paragraphs, record))
-
-
-def feedback_text(
-    exercise: Exercise,
-    verdict: Verdict,
-    entry: GradebookEntry | None = None,
-    paragraphs: Sequence[Paragraph] = (),
-    record: StudentRecord = NO_RECORD,
-) -> str:
-    """Return what `feedback_page` says as plain text, for a mail, in lines of 78 columns.
-
-    Raise `KitError` when the verdict is not about this exercise.
-    """
-    return _plain(_facts(exercise, verdict, entry, paragraphs, record))
 
 
 def _facts(
@@ -271,7 +221,8 @@ def _steps(
     verdict: Verdict,
     entry: GradebookEntry | None,
     paragraphs: Sequence[Paragraph],
-) -> tuple[StepView, ...]:
+) -> list[dict[str, Any]]:
+    """Return each step on the page: its position, its points, its text."""
     views = []
     seen: dict[Finding, int] = {}
     for position, step in enumerate(verdict.steps, start=1):
@@ -284,21 +235,19 @@ def _steps(
             # A cause that stops several steps is explained only once.
             same = f"The same as at step {seen[step.finding]}." if text.finding.fact else ""
             text = replace(text, finding=FindingText(fact=same))
+        comments = entry.comments_on(step.name) if entry else ()
         views.append(
-            StepView(
-                position=position,
-                title=exercise.steps[position - 1].title,
-                name=step.name,
-                points=_points(step, entry),
-                note=class_summary.step_note(exercise, verdict, step),
-                text=text,
-                paragraphs=(
-                    *(entry.comments_on(step.name) if entry else ()),
-                    *paragraphs_for(step, paragraphs),
-                ),
-            )
+            {
+                "position": position,
+                "title": exercise.steps[position - 1].title,
+                "name": step.name,
+                "points": _points(step, entry),
+                "note": class_summary.step_note(exercise, verdict, step),
+                "text": text,
+                "paragraphs": (*comments, *paragraphs_for(step, paragraphs)),
+            }
         )
-    return tuple(views)
+    return views
 
 
 def _text(step: StepVerdict) -> StepText:
@@ -312,10 +261,9 @@ def _text(step: StepVerdict) -> StepText:
 
 
 def _points(step: StepVerdict, entry: GradebookEntry | None) -> str:
-    noun = "point" if step.max_points == 1 else "points"
     points = step_points(step, entry)
     earned = "?" if points is None else number(points)
-    return f"{earned} of {number(step.max_points)} {noun}"
+    return f"{earned} of {count(step.max_points, 'point')}"
 
 
 def _chain_finding(verdict: Verdict) -> FindingText | None:
@@ -326,8 +274,10 @@ def _chain_finding(verdict: Verdict) -> FindingText | None:
     return None if finding in {step.finding for step in verdict.steps} else finding_text(finding)
 
 
-def _lead(exercise: Exercise, verdict: Verdict) -> Lead | None:
-    """Return what to read first: the sentence on the first step that is wrong.
+def _lead(exercise: Exercise, verdict: Verdict) -> dict[str, Any] | None:
+    """Return what to read first: the first step that is wrong, by number and title, and why.
+
+    Where to look stands at the step itself.
 
     It is None where that step is not written, or the whole layer is right: then the sentence about
     all steps says more.
@@ -339,7 +289,8 @@ def _lead(exercise: Exercise, verdict: Verdict) -> Lead | None:
     if step.outcome in (Outcome.NOT_WRITTEN, Outcome.REJECTED):
         return None
     finding = replace(_text(step).finding, look="", details=())
-    return Lead(position, exercise.steps[position - 1].title, finding)
+    title = exercise.steps[position - 1].title
+    return {"position": position, "title": title, "finding": finding}
 
 
 def _rejected(verdict: Verdict) -> FindingText | None:

@@ -7,6 +7,7 @@ learner has chosen stays in use.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,12 @@ MARGIN = 0.9
 DOTS_PER_INCH = 150
 
 
-def save_figure(path: Path, panels: tuple[Panel, ...]) -> None:
-    """Draw `panels` side by side into `path`; raise `KitError` if that is not possible."""
+def save_figure(path: Path, panels: Sequence[Panel]) -> None:
+    """Draw `panels` side by side into a `.png` or `.svg` file.
+
+    Raises `KitError` when matplotlib is missing, the suffix is a different one, or the file
+    cannot be written.
+    """
     if path.suffix.lower() not in FORMATS:
         raise KitError(
             f"a picture cannot be saved as {path.suffix or 'a file without a suffix'}",

@@ -16,7 +16,15 @@ from html import escape
 
 from autograder.values.exercise import Exercise, FurtherReading, Step
 from autograder.values.sanitize import clean
-from autograder.values.symbols import BY_LAYER, LAYER_DOES_IT, LONGEST_PAUSE, Mark, WorkTime, mark
+from autograder.values.symbols import (
+    BY_LAYER,
+    LAYER_DOES_IT,
+    LONGEST_PAUSE,
+    Mark,
+    WorkTime,
+    count,
+    mark,
+)
 from autograder.values.verdict import ChainVerdict, CheckVerdict, Finding, Outcome, StepVerdict
 
 LONGEST = 2000  # characters of one text
@@ -193,11 +201,6 @@ NONE = "–"
 _PAUSE = LONGEST_PAUSE // 60
 
 
-def hints_words(count: int) -> str:
-    """Return how many hints were asked for: `1 hint`, `2 hints`."""
-    return "1 hint" if count == 1 else f"{count} hints"
-
-
 @dataclass(frozen=True)
 class FinishedStep:
     """A step: its number from 1, and what is known of the way there. Only a bonus may be open.
@@ -219,7 +222,7 @@ class FinishedStep:
     @property
     def help(self) -> str:
         """What help was taken, in words; "" for none."""
-        hints = hints_words(self.hints) if self.hints else ""
+        hints = count(self.hints, "hint") if self.hints else ""
         parts = (hints, "the solution" * self.solution)
         return " and ".join(part for part in parts if part)
 
@@ -258,10 +261,10 @@ class Finish:
     @property
     def met(self) -> str:
         """How many mistakes were met, in one sentence."""
-        count = sum(len(step.mistakes) for step in self.steps)
-        if not count:
+        met = sum(len(step.mistakes) for step in self.steps)
+        if not met:
             return "No check named a mistake of yours."
-        return f"The checks named {count} {'mistake' if count == 1 else 'mistakes'} on your way:"
+        return f"The checks named {count(met, 'mistake')} on your way:"
 
 
 def needed_steps(exercise: Exercise) -> tuple[Step, ...]:
@@ -296,12 +299,8 @@ def mistake_lines(
     for names in met:
         new = [name for name in dict.fromkeys(names) if name in words and name not in told]
         told.update(new)
-        yield tuple(mistake_line(words[name]) for name in new)
-
-
-def mistake_line(words: str) -> str:
-    """Return the first sentence about a mistake, which is in the present tense."""
-    return shown(words.partition("\n")[0])
+        # The first sentence about a mistake is in the present tense.
+        yield tuple(shown(words[name].partition("\n")[0]) for name in new)
 
 
 def _moment(moment: float) -> str:
@@ -315,7 +314,7 @@ def _minutes(seconds: float) -> str:
     minutes = round(seconds / 60)
     if minutes < 1:
         return "less than a minute"
-    return f"about {minutes} {'minute' if minutes == 1 else 'minutes'}"
+    return f"about {count(minutes, 'minute')}"
 
 
 # The closing page: the finish of an exercise as HTML, without a script and anything outside.

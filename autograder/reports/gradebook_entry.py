@@ -19,7 +19,7 @@ from autograder.reports.roll import (
     shown_names,
 )
 from autograder.values.sanitize import clean_line
-from autograder.values.symbols import number
+from autograder.values.symbols import count, number
 from autograder.values.verdict import NOT_JUDGED, StepVerdict, Verdict
 
 LONGEST_NAME = 60
@@ -106,7 +106,7 @@ class GradebookEntry:
     @property
     def changes(self) -> tuple[str, ...]:
         """What people gave and took for the steps, and what they have to look at again."""
-        late = (f"{in_points(self.penalty)} off for being late.",) if self.penalty else ()
+        late = (f"{count(self.penalty, 'point')} off for being late.",) if self.penalty else ()
         return (*late, *(words for cell in self.cells for words in _changes(cell)))
 
     @property
@@ -173,7 +173,9 @@ class ClassGradebook:
         if entry is None or not entry.has_marks:
             return NOT_GRADED
         if record.gone:
-            return f"the hand-in is gone; the gradebook still has {in_points(entry.points)} of it"
+            return (
+                f"the hand-in is gone; the gradebook still has {count(entry.points, 'point')} of it"
+            )
         return ""
 
     def has_only_time(self, student: str) -> bool:
@@ -215,10 +217,10 @@ def _of_other_work_than(verdict: Verdict, entry: GradebookEntry) -> Iterator[str
         yield "The mark is of an earlier run; this time, the work could not be judged."
     elif not verdict.graded:
         if entry.was_graded:
-            points = in_points(entry.automatic)
+            points = count(entry.automatic, "point")
             yield f"The mark is of another attempt: that one earned {points}, and {_NOT_READ}."
     elif entry.has_marks and not math.isclose(entry.automatic, verdict.points):
-        points = f"{in_points(entry.automatic)}, this one {number(verdict.points)}"
+        points = f"{count(entry.automatic, 'point')}, this one {number(verdict.points)}"
         yield f"The mark is of another attempt: that one earned {points}."
 
 
@@ -272,14 +274,10 @@ def _changes(cell: EnteredCell) -> tuple[str, ...]:
         instead = "" if cell.automatic is None else f", in place of {number(cell.automatic)}"
         found.append(f"`{cell.shown_name}`: {_earned(cell)} by hand{instead}{again}.")
     if cell.extra and not cell.open:
-        found.append(f"`{cell.shown_name}`: {in_points(cell.extra)} of extra credit{again}.")
+        found.append(f"`{cell.shown_name}`: {count(cell.extra, 'point')} of extra credit{again}.")
     return tuple(found)
 
 
 def _earned(cell: EnteredCell) -> str:
     """Return "1.5 of 2 points", without extra credit."""
-    return f"{number(cell.points - cell.extra)} of {in_points(cell.max_points)}"
-
-
-def in_points(points: float) -> str:
-    return f"{number(points)} point" if points == 1 else f"{number(points)} points"
+    return f"{number(cell.points - cell.extra)} of {count(cell.max_points, 'point')}"

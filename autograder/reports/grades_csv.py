@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
-import enum
 import io
-import json
 import re
-import types
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
 
 from autograder.errors import KitError
 from autograder.reports.class_summary import first_line
@@ -39,14 +34,7 @@ from autograder.reports.roll import (
 from autograder.values.exercise import Exercise
 from autograder.values.files import file_stem, files_in, found_in, read_small, write_whole
 from autograder.values.sanitize import ELLIPSIS, clean_line
-from autograder.values.verdict import (
-    ADDED,
-    FORMAT_VERSION,
-    LEFT_OUT,
-    Outcome,
-    Verdict,
-    VerdictOutlines,
-)
+from autograder.values.verdict import Verdict, VerdictOutlines
 
 # Full-width signs also begin a formula in a Japanese or Chinese setting. A spreadsheet that
 # splits at semicolons begins a new cell after each one, even inside quotes.
@@ -84,18 +72,6 @@ def grades_csv(
         row = _row(verdict, names[verdict.student], entries, record)
         rows.writerow([*row, *_known(verdict, record)])
     return text.getvalue()
-
-
-def write_grades(
-    path: Path,
-    exercise: Exercise,
-    verdicts: Sequence[Verdict],
-    entries: GradebookEntries = NO_ENTRIES,
-    records: StudentRecords = NO_RECORDS,
-) -> Path:
-    """Write `grades_csv` to `path` as UTF-8 and return `path`."""
-    write_whole(path, grades_csv(exercise, verdicts, entries, records))
-    return path
 
 
 def cell(text: str, longest: int = LONGEST) -> str:
@@ -157,24 +133,18 @@ MOST_CODE = 200_000  # characters
 _BETWEEN = "\n\n# %%\n"  # cells
 
 
-def write_verdicts(folder: Path, verdicts: Sequence[Verdict]) -> tuple[Path, ...]:
-    """Write each verdict to its own file in `folder`; return the paths, sorted by student.
-
-    Files of students who are not among `verdicts` stay. Raise `KitError` when one student has
-    two verdicts or the folder cannot be written.
-    """
-    return tuple(write_verdict(folder, verdict) for verdict in sorted_roll(verdicts))
-
-
 def write_verdict(folder: Path, verdict: Verdict) -> Path:
-    """Write one verdict to its file in `folder`; return the path. Raises as `write_verdicts`."""
+    """Write one verdict to its file in `folder`; return the path.
+
+    Raises `KitError` when the folder cannot be written.
+    """
     path = folder / _name(verdict.student)
     write_whole(path, verdict.to_json())
     return path
 
 
 def read_verdicts(folder: Path) -> tuple[Verdict, ...]:
-    """Read the verdicts that `write_verdicts` left in `folder`, sorted by student.
+    """Read the verdicts that lie in `folder`, sorted by student.
 
     Raise `KitError` when the folder has no verdicts, or has a JSON file that is not a verdict.
     """
@@ -260,68 +230,3 @@ def read_code(output: Path, student: str) -> tuple[str, str]:
 
 def _code_name(student: str) -> str:
     return f"{file_stem(student)}.txt"
-
-
-# The JSON Schema of a verdict file, made from the classes that are written into it.
-#
-# `docs/verdict.schema.json` is this schema, published; a test compares them. Its version changes
-# when a program that reads verdict files would have to change.
-
-_PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
-
-
-def verdict_schema() -> dict[str, Any]:
-    """Return the schema, of the draft 2020-12."""
-    definitions: dict[str, Any] = {}
-    whole = _object(Verdict, definitions)
-    numbers = {"type": "number", "minimum": 0}
-    own = {"version": {"const": FORMAT_VERSION}, "points": numbers, "max_points": numbers}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "The verdict on one submission",
-        "description": "What `attn grade` writes to verdicts/STUDENT.json. Text is a student's "
-        "as it was handed in: clean it before you show it.",
-        **whole,
-        "properties": {**own, **whole["properties"]},
-        "required": [*own, *whole["required"]],
-        "$defs": dict(sorted(definitions.items())),
-    }
-
-
-def schema_text() -> str:
-    """Return the schema as the text of its file."""
-    return json.dumps(verdict_schema(), indent=2) + "\n"
-
-
-def _object(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:
-    hints = get_type_hints(kind)
-    names = [field.name for field in dataclasses.fields(kind) if field.name not in LEFT_OUT]
-    return {
-        "type": "object",
-        "properties": {name: _schema(hints[name], definitions) for name in names},
-        "required": [name for name in names if name not in ADDED],
-        "additionalProperties": False,
-    }
-
-
-def _schema(declared: Any, definitions: dict[str, Any]) -> dict[str, Any]:
-    if get_origin(declared) is types.UnionType:
-        return {"anyOf": [_schema(each, definitions) for each in get_args(declared)]}
-    if get_origin(declared) is tuple:
-        return _sequence(get_args(declared), definitions)
-    if declared in _PLAIN:
-        return {"type": _PLAIN[declared]}
-    if issubclass(declared, enum.StrEnum):
-        # What is only said at home is in no verdict file.
-        return {"enum": [each.value for each in declared if each is not Outcome.WAITS]}
-    if declared.__name__ not in definitions:
-        definitions[declared.__name__] = {}  # it may hold itself
-        definitions[declared.__name__] = _object(declared, definitions)
-    return {"$ref": f"#/$defs/{declared.__name__}"}
-
-
-def _sequence(kinds: tuple[Any, ...], definitions: dict[str, Any]) -> dict[str, Any]:
-    if kinds[-1] is Ellipsis:
-        return {"type": "array", "items": _schema(kinds[0], definitions)}
-    items = [_schema(each, definitions) for each in kinds]
-    return {"type": "array", "prefixItems": items, "minItems": len(items), "maxItems": len(items)}

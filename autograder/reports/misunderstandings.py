@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 import textwrap
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -57,13 +57,10 @@ class Misunderstanding:
     students: tuple[str, ...]
     example: str
 
-
-@dataclass(frozen=True)
-class StepCount:
-    """How many students there are for each sign at one step: "✓" to a number."""
-
-    step: str
-    signs: dict[str, int]
+    @property
+    def mistake(self) -> str:
+        """The name by which the class page calls it, and by which it is written to."""
+        return f"{self.step}/{self.code}"
 
 
 def misconception_words(name: str) -> str:
@@ -99,14 +96,13 @@ def misunderstandings(
     return tuple(sorted(found, key=lambda each: (-len(each.students), place[each.step], each.code)))
 
 
-def step_counts(exercise: Exercise, verdicts: Sequence[Verdict]) -> tuple[StepCount, ...]:
-    """Count for each step how many students got which sign; no sign has a count of 0."""
-    roll = class_roll(exercise, verdicts)
-    counts: dict[str, dict[str, int]] = {step.name: defaultdict(int) for step in exercise.steps}
-    for verdict in roll:
+def step_counts(exercise: Exercise, verdicts: Sequence[Verdict]) -> dict[str, Counter[str]]:
+    """Count for each step how many students got which sign."""
+    counts: dict[str, Counter[str]] = {step.name: Counter() for step in exercise.steps}
+    for verdict in class_roll(exercise, verdicts):
         for step in verdict.steps:
             counts[step.name][step_mark(step).sign] += 1
-    return tuple(StepCount(step, dict(signs)) for step, signs in counts.items())
+    return counts
 
 
 def has_unnamed_mistake(verdict: Verdict) -> bool:
@@ -171,13 +167,8 @@ class Paragraph:
 
     @property
     def mistake(self) -> str:
-        """The name by which the class page calls the mistake: "softmax/3f2a9c01"."""
+        """The name by which the class page calls it: "softmax/3f2a9c01"."""
         return f"{self.step}/{self.code}"
-
-
-def mistake_name(mistake: Misunderstanding) -> str:
-    """Return the name by which the class page calls a mistake, and by which it is written to."""
-    return f"{mistake.step}/{mistake.code}"
 
 
 def read_paragraphs(output: Path) -> tuple[Paragraph, ...]:
@@ -297,7 +288,7 @@ def _draft(mistake: Misunderstanding, example: str, told: dict[str, str]) -> str
 
 def _docstring(mistake: Misunderstanding, told: dict[str, str]) -> str:
     who = count(len(mistake.students), "student")
-    words = told.get(mistake_name(mistake)) or f"{mistake.sentence} (of {who})"
+    words = told.get(mistake.mistake) or f"{mistake.sentence} (of {who})"
     paragraphs = [textwrap.fill(each, _WIDTH) for each in clean(words, 2_000).split("\n") if each]
     # As deep as the function's body is before it is put into its class.
     return textwrap.indent("\n\n".join(paragraphs), " " * 4).lstrip() + "\n" + " " * 4

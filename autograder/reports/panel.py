@@ -43,6 +43,12 @@ class Panel:
         """The short number of every cell, row by row."""
         return tuple(tuple(short(float(value)) for value in row) for row in self.values)
 
+    @property
+    def heads(self) -> tuple[str, str]:
+        """The names of its axes, with an arrow the way each goes."""
+        rows, columns = (f"{axis} {arrow}" if axis else "" for axis, arrow in zip(self.axes, "↓→"))
+        return rows, columns
+
     def strength(self, row: int, column: int) -> float | None:
         """Return how strong a cell's color is, from -1 to 1, or None if it is off the scale."""
         value = float(self.values[row, column])

@@ -201,7 +201,7 @@ def _figure(panel: Panel) -> str:
 
 
 def _head(panel: Panel) -> str:
-    rows, columns = (f"{axis} {arrow}" if axis else "" for axis, arrow in zip(panel.axes, "↓→"))
+    rows, columns = panel.heads
     names = "".join(_heading(label, "col", "right") for label in panel.labels[1])
     style, width = f"{HEAD};text-align:left", len(panel.labels[1])
     over = f"<th scope='colgroup' style='{style}' colspan='{width}'>{escape(columns)}</th>"

@@ -19,7 +19,7 @@ from types import MappingProxyType
 from autograder.errors import KitError
 from autograder.values.exercise import Exercise
 from autograder.values.files import write_whole
-from autograder.values.sanitize import UNSEEN_NAME, clean_line
+from autograder.values.sanitize import UNSEEN_NAME, clean_line, listed
 from autograder.values.symbols import count
 from autograder.values.verdict import Verdict
 
@@ -273,8 +273,6 @@ NOTHING_SIMILAR = SimilarCode()
 # What waits for the instructor after a run: who, why, and what settles it.
 
 FORMAT_VERSION = 1
-LONGEST_LISTED = 40
-MOST_NAMES = 5
 _TOLD = ("kind", "students", "reason", "cure", "not_graded")  # to programs
 
 
@@ -303,10 +301,7 @@ class FollowUp:
     @property
     def who(self) -> str:
         """The students in words: the first five by name."""
-        first = self.shown_names[:MOST_NAMES]
-        names = ", ".join(clean_line(name, LONGEST_LISTED) for name in first)
-        more = len(self.students) - MOST_NAMES
-        return f"{names} and {more} more" if more > 0 else names
+        return listed(self.shown_names)
 
     @property
     def line(self) -> str:

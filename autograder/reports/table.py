@@ -95,9 +95,8 @@ def chain_words(exercise: Exercise, verdict: Verdict) -> str:
     """
     if not verdict.chain.asked and verdict.chain.outcome is Outcome.PASSED:
         return "–"
-    sign = mark(verdict.chain.outcome).sign
-    position = _position(exercise, verdict.chain.breaks_at)
-    return f"{sign} {position}" if position else sign
+    sign, at = mark(verdict.chain.outcome).sign, verdict.chain.breaks_at
+    return sign if at is None else f"{sign} {len(exercise.before(at)) + 1}"
 
 
 def diagnosis_words(exercise: Exercise, verdict: Verdict) -> str:
@@ -111,10 +110,6 @@ def _title(words: str, roll: Sequence[Verdict]) -> Text:
     if alarm := unprotected_words(roll):
         title = Text(f"{alarm}\n", style="bold red").append(title)
     return title
-
-
-def _position(exercise: Exercise, name: str | None) -> int:
-    return 0 if name is None else [step.name for step in exercise.steps].index(name) + 1
 
 
 def _row(exercise: Exercise, verdict: Verdict, name: str, entries: GradebookEntries) -> list[Text]:

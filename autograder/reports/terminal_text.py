@@ -40,7 +40,7 @@ GAP = 2
 class Blocks:
     """Heat maps that rich prints, side by side if the console is wide enough."""
 
-    panels: tuple[Panel, ...]
+    panels: Sequence[Panel]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Give rows of panels, with as many in each row as fit the console."""
@@ -65,7 +65,7 @@ def block(panel: Panel, width: int) -> Text:
     if panel.bars:
         title = [panel.title] if panel.title else []
         return Text("\n".join([*title, *bar_lines(panel)]), no_wrap=True, overflow="ellipsis")
-    rows, columns = _arrow(panel.axes[0], "↓"), _arrow(panel.axes[1], "→")
+    rows, columns = panel.heads
     margin = min(LABEL, _widest(panel.labels[0], (rows,)))
     column = max(CELL, min(LABEL, _widest(panel.labels[1], *signed_cells(panel)) + 1))
     panel = panel.cut(ROWS, (width - margin) // column)
@@ -106,10 +106,6 @@ def signed_cells(panel: Panel) -> tuple[tuple[str, ...], ...]:
         tuple(f"+{cell}" if each and each > 0 else cell for cell, each in zip(*pair))
         for pair in zip(panel.cells, strengths)
     )
-
-
-def _arrow(axis: str, arrow: str) -> str:
-    return f"{axis} {arrow}" if axis else ""
 
 
 def _widest(*texts: Sequence[str]) -> int:

@@ -32,7 +32,7 @@ def text_lines(panels: Sequence[Panel]) -> tuple[str, ...]:
 
 def _block(panel: Panel) -> list[str]:
     """Return the lines: title, names of the axes and columns, rows, notes."""
-    rows, columns = (f"{axis} {arrow}" if axis else "" for axis, arrow in zip(panel.axes, "↓→"))
+    rows, columns = panel.heads
     if panel.bars:
         return [*([f"{panel.title}:"] if panel.title else []), *bar_lines(panel)]
     names = (rows, *panel.labels[0])

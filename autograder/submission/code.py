@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from textwrap import dedent
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from autograder.submission.cells import (
     Asked,
@@ -60,8 +60,7 @@ _PROMPTS = (
 _TOKEN = re.compile(r"'''|\"\"\"|['\"]|[()\[\]{}]|#.*")
 
 
-@dataclass(frozen=True)
-class Plain:
+class Plain(NamedTuple):
     """A cell as plain Python. `magic` is the cell magic that keeps it from being run."""
 
     text: str
@@ -508,14 +507,13 @@ def _marks(code: str) -> int:
     return len(code) if len(code) <= MOST_MARKS else len(re.findall(r"[^\w\s]", code))
 
 
-def _python(text: str, *, part: bool) -> tuple[str, str]:
-    """Return a cell as plain Python, and the magic that keeps it from being run, if any."""
+def _python(text: str, *, part: bool) -> Plain:
+    """Return a cell as plain Python."""
     if parsed(text) is not None:
-        return text, ""
+        return Plain(text)
     if part:
-        return "\n".join(_plain_lines(text.split("\n"))), ""
-    plain = without_magics(text)
-    return plain.text, plain.magic
+        return Plain("\n".join(_plain_lines(text.split("\n"))))
+    return without_magics(text)
 
 
 def without_marimo(text: str) -> str:

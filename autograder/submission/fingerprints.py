@@ -19,7 +19,7 @@ from functools import cache
 from itertools import combinations, islice
 
 from autograder.submission.cells import parsed, top_level
-from autograder.submission.syntax_tree import FIELDS
+from autograder.submission.syntax_tree import FIELDS, is_text
 
 GRAM = 8  # tokens in a fingerprint: less than a line
 WINDOW = 3
@@ -86,7 +86,7 @@ def _tokens(root: ast.AST, names: Mapping[str, str]) -> Iterator[str]:
             yield names.get(node.id, "name")
         elif isinstance(node, ast.Constant):
             yield _constant(node.value)
-        elif node is not None and not _is_prose(node):  # the key before `**` is None
+        elif node is not None and not is_text(node):  # the key before `**` is None
             yield _token(node)
             for field in _FIELDS[node.__class__]:
                 value = getattr(node, field)
@@ -94,11 +94,6 @@ def _tokens(root: ast.AST, names: Mapping[str, str]) -> Iterator[str]:
                     left += reversed(value)
                 else:
                     left.append(value)
-
-
-def _is_prose(node: ast.AST) -> bool:
-    """Whether a node is a docstring, or a string in place of a comment."""
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _token(node: ast.AST) -> str:

@@ -21,6 +21,7 @@ from autograder.submission.cells import (
     top_level,
 )
 from autograder.submission.syntax_tree import (
+    is_text,
     methods_of,
     names_bound_by,
     names_used_in,
@@ -75,11 +76,6 @@ def is_stub(node: DefinitionNode) -> bool:
         return all(is_stub(item) for item in node.body if isinstance(item, Definition))
     body = [item for item in node.body if not (is_text(item) or _calls_parent(item))]
     return all(isinstance(item, ast.Pass) or raises_not_implemented(item) for item in body)
-
-
-def is_text(node: ast.stmt) -> bool:
-    """Whether a statement is only a text, such as a docstring."""
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _calls_parent(node: ast.stmt) -> bool:

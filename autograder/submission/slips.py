@@ -12,7 +12,6 @@ from autograder.submission.file_text import is_notebook
 from autograder.submission.missing_import import absent_modules
 from autograder.submission.missing_step import (
     is_stub,
-    is_text,
     misplaced,
     raises_not_implemented,
     repeated,
@@ -33,6 +32,7 @@ from autograder.submission.slip import (
 )
 from autograder.submission.syntax_tree import (
     called_name,
+    is_text,
     methods_of,
     names_bound_in,
     nodes_in,

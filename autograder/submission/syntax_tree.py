@@ -85,6 +85,11 @@ def _children(node: ast.AST) -> list[ast.AST]:
     return found
 
 
+def is_text(node: ast.AST) -> bool:
+    """Whether a node is a statement that is only a text: a docstring, or in place of a comment."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
 def methods_of(node: DefinitionNode | None) -> dict[str, Definition]:
     """Return the methods of a class, by name; of anything else none."""
     body = node.body if isinstance(node, ast.ClassDef) else ()

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.errors import KitError
+from autograder.values.value_file import read_as
 
 # What an author says at the end of an exercise: what was built, and what to read next.
 
@@ -51,17 +52,6 @@ class Closing:
 
     built: str = ""
     reading: tuple[FurtherReading, ...] = ()
-
-
-def read_closing(facts: Mapping[str, Any]) -> Closing:
-    """Read the table `[closing]`; raise `KeyError`, `TypeError` or `ValueError` if it is wrong."""
-    closing = Closing(
-        **{**facts, "reading": tuple(FurtherReading(**r) for r in facts.get("reading", ()))}
-    )
-    texts = [closing.built, *(text for each in closing.reading for text in (each.title, each.why))]
-    if not all(isinstance(text, str) for text in texts):
-        raise ValueError("[closing] holds something that is not text")
-    return closing
 
 
 # The name that was probably meant by a name that nothing has.
@@ -319,6 +309,10 @@ def shared_folders(folder: Path) -> tuple[Path, ...]:
     return tuple(sorted(path for path in beside if path.is_dir()))
 
 
+_NEEDED = ("name", "title", "library", "difficulty", "steps")
+_KNOWN = {*Exercise.__dataclass_fields__}  # anything else is not read
+
+
 def _exercise(facts: dict[str, Any], folder: Path, manifest: Path) -> Exercise:
     def wrong(fact: str, cure: str) -> KitError:
         return KitError(fact, place=str(manifest), cure=cure)
@@ -326,40 +320,25 @@ def _exercise(facts: dict[str, Any], folder: Path, manifest: Path) -> Exercise:
     if facts.get("format_version") != FORMAT_VERSION:
         raise wrong(f"format_version is {facts.get('format_version')!r}", f"write {FORMAT_VERSION}")
     try:
-        steps = tuple(
-            Step(**{**step, "points": float(step["points"]), "hints": tuple(step["hints"])})
-            for step in facts["steps"]
-        )
-        exercise = Exercise(
-            name=facts["name"],
-            title=facts["title"],
-            library=facts["library"],
-            difficulty=facts["difficulty"],
-            steps=steps,
-            limits=Limits(**facts.get("limits", {})),
-            grading=Grading(**facts.get("grading", {})),
-            folder=folder,
-            remarks=tuple(Remark(**remark) for remark in facts.get("remarks", ())),
-            words=dict(facts.get("words", {})),
-            speaker=facts.get("speaker", ""),
-            diagram=facts.get("diagram", ""),
-            path=facts.get("path", ""),
-            trainings=tuple(LayerTraining(**each) for each in facts.get("trainings", ())),
-            closing=read_closing(facts.get("closing", {})),
-            optional=facts.get("optional", False),
-            graded_with=facts.get("graded_with", ""),
-        )
+        given = {name: facts[name] for name in (*_NEEDED, *({*facts} & _KNOWN))}
+        steps = [{**step, "points": float(step["points"])} for step in facts["steps"]]
+        made = {"limits": {}, "grading": {}, **given, "steps": steps, "folder": folder}
+        exercise = read_as(Exercise, made)
     except (KeyError, TypeError, ValueError) as error:
         raise wrong(
             f"a field is missing or not known: {error}", "compare it with another exercise"
         ) from None
     if exercise.library not in LIBRARIES:
         raise wrong(f"library is {exercise.library!r}", f"use one of: {', '.join(LIBRARIES)}")
-    names = [step.name for step in steps]
+    names = [step.name for step in exercise.steps]
     if not names or len(set(names)) != len(names):
         raise wrong("the steps are missing, or two have the same name", "name every step once")
-    if not all(isinstance(word, str) for word in exercise.words.values()):
-        raise wrong("[words] holds something that is not text", "write every word in quotes")
+    closing = exercise.closing
+    said = [closing.built, *(text for each in closing.reading for text in (each.title, each.why))]
+    for table, texts in (("closing", said), ("words", exercise.words.values())):
+        if not all(isinstance(text, str) for text in texts):
+            fact = f"[{table}] holds something that is not text"
+            raise wrong(fact, "write every word in quotes")
     for name, text in (("diagram", exercise.diagram), ("path", exercise.path)):
         if not isinstance(text, str):
             raise wrong(f"the {name} is not text", "write its lines between three quotes")
@@ -373,7 +352,7 @@ def _exercise(facts: dict[str, Any], folder: Path, manifest: Path) -> Exercise:
         raise wrong(f"graded_with is {exercise.graded_with!r}", 'write a version, such as "3.11"')
     if not isinstance(exercise.optional, bool):
         raise wrong(f"optional is {exercise.optional!r}", "write true or false")
-    for step in steps:
+    for step in exercise.steps:
         if step.compare not in COMPARISONS:
             raise wrong(
                 f"step {step.name}: compare is {step.compare!r}",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from pathlib import Path
 
 # CSI; then OSC, DCS, SOS, PM and APC with their end; then every other two-part escape.
@@ -63,6 +64,12 @@ def clean_line(text: str, longest: int) -> str:
     # Cut last: a long indentation is not worth an ellipsis.
     text = " ".join(clean(text, max(longest, len(text))).split())
     return clean(text, longest)
+
+
+def listed(names: Sequence[str], most: int = 5, longest: int = 40) -> str:
+    """Return the first names, each as `clean_line` gives it, and how many more there are."""
+    shown = ", ".join(clean_line(name, longest) for name in names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
 def terminal_line(text: str, longest: int) -> str:

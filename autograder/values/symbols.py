@@ -176,9 +176,10 @@ def number(points: float) -> str:
     return f"{round(points, 2) + 0.0:g}"  # -0 is 0
 
 
-def count(amount: int, noun: str) -> str:
-    """Return "1 student", "2 students"."""
-    return f"{amount} {noun}" if amount == 1 else f"{amount} {noun}s"
+def count(amount: float, noun: str) -> str:
+    """Return "1 student", "2 students", "1.5 points"."""
+    shown = str(amount) if isinstance(amount, int) else number(amount)
+    return f"{shown} {noun}" if amount == 1 else f"{shown} {noun}s"
 
 
 # How a verdict is turned into points, where courses differ.

@@ -264,7 +264,7 @@ def _refused(error: OSError, number: int) -> KitError | None:
     if number == errno.ENOENT and str(error.filename).startswith("/proc/"):
         return no_proc()
     if number in _CURES:
-        place = str(error.filename or _folder_in_words())
+        place = str(error.filename or _current_folder())
         return KitError(f"{error.strerror}", place=place, cure=_CURES[number])
     return None
 
@@ -320,13 +320,6 @@ def requirement_of(name: str) -> str:
 
 def _first_line(error: ImportError) -> str:
     return next((line for line in str(error).splitlines() if line.strip()), "").strip()[:300]
-
-
-def _folder_in_words() -> str:
-    try:
-        return str(Path.cwd())
-    except OSError:
-        return "the current folder, which no longer exists"
 
 
 # The process that started this one, which can be killed while this one works.

@@ -12,11 +12,13 @@ import os
 import pickle
 import tempfile
 from array import array
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
+from functools import cache, partial
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Generic, TypeVar, overload
+from types import TracebackType, UnionType
+from typing import Any, Generic, TypeVar, cast, get_args, get_origin, get_type_hints, overload
 
 from autograder.errors import KitError
 
@@ -179,6 +181,9 @@ class StoredSequence(Sequence[Stored], Generic[Stored]):
         return value
 
 
+# Values as JSON, and what JSON has read as values again.
+
+
 def indented_json(value: object, left_out: Collection[str] = (), indent: int = 2) -> str:
     """Return `value` as JSON; a dataclass is an object, without the fields named in `left_out`.
 
@@ -190,3 +195,37 @@ def indented_json(value: object, left_out: Collection[str] = (), indent: int = 2
         return {name: getattr(each, name) for name in names if name not in left_out}
 
     return json.dumps(value, indent=indent, ensure_ascii=False, default=written)
+
+
+Read = TypeVar("Read")
+
+
+def read_as(kind: type[Read], facts: Mapping[str, Any]) -> Read:
+    """Return the dataclass `kind` from its fields as JSON has them: lists, texts, objects.
+
+    A tuple of several things has to hold things of one kind. Numbers and texts are taken as they
+    are. Raises KeyError, TypeError or ValueError where the fields are others.
+    """
+    readers = _readers(cast(Hashable, kind))
+    read = {name: reader(facts[name]) for name, reader in readers if name in facts}
+    return kind(**{**facts, **read})
+
+
+@cache
+def _readers(kind: Any) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
+    """Return what makes a value of what JSON has, for each field where that is not the same."""
+    found = ((name, _reader(declared)) for name, declared in get_type_hints(kind).items())
+    return tuple((name, reader) for name, reader in found if reader)
+
+
+def _reader(declared: Any) -> Callable[[Any], Any] | None:
+    inner = _reader(get_args(declared)[0]) if get_args(declared) else None
+    if get_origin(declared) is UnionType:  # with None
+        return inner and (lambda facts: None if facts is None else inner(facts))
+    if get_origin(declared) is tuple:
+        return (lambda facts: tuple(map(inner, facts))) if inner else tuple
+    if not isinstance(declared, type):
+        return None
+    if dataclasses.is_dataclass(declared):
+        return partial(read_as, declared)
+    return declared if issubclass(declared, Enum) else None

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar, cast
 
 from autograder.values.exercise import Step
-from autograder.values.value_file import indented_json
+from autograder.values.value_file import indented_json, read_as
 
 # One thing that is true of a wrong result, until the claims of a step are put together.
 
@@ -347,13 +347,8 @@ class Verdict:
         known = (None, FORMAT_VERSION)  # the first ones do not say it
         if isinstance(facts, dict) and facts.get("version") not in known:
             raise ValueError("a verdict of another version")
-        names = {*cls.__dataclass_fields__} - {*ADDED}
-        fields = {name: facts[name] for name in names}
-        fields |= {name: facts.get(name, "") for name in ADDED}
-        fields["steps"] = tuple(_step(step) for step in facts["steps"])
-        fields["chain"] = _chain(facts["chain"])
-        fields["remarks"] = tuple(facts["remarks"])
-        return cls(**fields)
+        names = {*cls.__dataclass_fields__} - {name for name in ADDED if name not in facts}
+        return read_as(cls, {name: facts[name] for name in names})
 
 
 def _without_evidence(items: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -371,10 +366,7 @@ def finding_facts(finding: Finding | None) -> dict[str, Any] | None:
 
 def read_finding(facts: Mapping[str, Any] | None) -> Finding | None:
     """Read what `finding_facts` gave, or the finding of a verdict file."""
-    if facts is None:
-        return None
-    changed = {"outcome": Outcome(facts["outcome"]), "details": tuple(facts["details"])}
-    return Finding(**{**facts, **changed, "matches": ()})
+    return None if facts is None else read_as(Finding, facts)
 
 
 def check_facts(check: CheckVerdict) -> dict[str, Any]:
@@ -385,25 +377,7 @@ def check_facts(check: CheckVerdict) -> dict[str, Any]:
 
 def read_check(facts: Mapping[str, Any]) -> CheckVerdict:
     """Read what `check_facts` gave, or a check of a verdict file."""
-    changed = {"outcome": Outcome(facts["outcome"]), "finding": read_finding(facts["finding"])}
-    return CheckVerdict(**{**facts, **changed})
-
-
-def _step(facts: Mapping[str, Any]) -> StepVerdict:
-    checks = tuple(read_check(check) for check in facts["checks"])
-    return StepVerdict(**{**facts, "outcome": Outcome(facts["outcome"]), "checks": checks})
-
-
-def _chain(facts: Mapping[str, Any]) -> ChainVerdict:
-    changed = {"outcome": Outcome(facts["outcome"]), "finding": read_finding(facts["finding"])}
-    return ChainVerdict(**{**facts, **changed, "layer": _layer(facts["layer"])})
-
-
-def _layer(facts: Mapping[str, Any] | None) -> LayerVerdict | None:
-    if facts is None:
-        return None
-    changed = {"outcome": Outcome(facts["outcome"]), "finding": read_finding(facts["finding"])}
-    return LayerVerdict(**{**facts, **changed})
+    return read_as(CheckVerdict, facts)
 
 
 # The checks of a step as a person counts them: each once, in however many ways it was asked.

@@ -31,9 +31,11 @@ from support.copied_exercise import copy_exercise
 NAME = "numpy_single_head"
 FIGURES = MutantFigures(9, 1, 1, 6, 6, None, None, 1, 0)
 PROOF = Proof(
-    Caught(NAME, 91, 3, 46, 8512.5, "## A matrix\n", (), 20.0),
-    Accepted(NAME, 18, 20, (), 9.0),
-    ProvedByMutants(NAME, FIGURES, (Kills("softmax", "softmax values", 6, 2),), (), 30.0),
+    NAME,
+    Caught(91, 3, 46, 8512.5, "## A matrix\n", ()),
+    Accepted(18, 20, ()),
+    ProvedByMutants(FIGURES, (Kills("softmax", "softmax values", 6, 2),), ()),
+    59.0,
 )
 A_GAP = replace(PROOF, accepted=replace(PROOF.accepted, gaps=("a right answer is refused",)))
 

@@ -13,15 +13,17 @@ import numpy as np
 import pytest
 
 from autograder.authoring.harness import read_harness, recorded_examples
-from autograder.authoring.mutant import Mutant, mutants_of, spread
-from autograder.authoring.mutant_judge import Fate, JudgedMutant, MutantJudge, definitions
-from autograder.authoring.mutant_rules import (
+from autograder.authoring.mutant import (
     BODIES,
     EXPRESSIONS,
     NAMES,
     STATEMENTS,
+    Mutant,
+    mutants_of,
     rules_of,
+    spread,
 )
+from autograder.authoring.mutant_judge import Fate, JudgedMutant, MutantJudge, definitions
 from autograder.authoring.mutated_step import Found, Subject, filled, matches, words_of
 from autograder.authoring.mutation_proof import (
     FILE,
@@ -344,9 +346,8 @@ def test_the_table_of_mutants_fits_into_a_hundred_columns(strong: ProvedByMutant
     from autograder.authoring.proof import Accepted, Caught
     from autograder.authoring.run import Proof
 
-    large = replace(strong, exercise="numpy_single_head")
-    caught = Caught("numpy_single_head", 1, 1, 1, 100.0, "", (), 1.0)
-    proof = Proof(caught, Accepted("numpy_single_head", 1, 1, (), 1.0), large)
+    caught = Caught(1, 1, 1, 100.0, "", ())
+    proof = Proof("numpy_single_head", caught, Accepted(1, 1, ()), strong, 2.0)
     console = Console(width=100, record=True, file=io.StringIO())
     console.print(mutant_table([proof]))
     head, row = console.export_text().splitlines()[:2]

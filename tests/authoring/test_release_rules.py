@@ -18,12 +18,11 @@ from autograder.authoring.contents import (
     build_wheel,
     common_files,
     exercise_files,
-    files_address,
-    wheel_requires,
+    read_wheel,
 )
 from autograder.authoring.leak import refuse_leaks, text_of
 from autograder.authoring.regions import BEGIN
-from autograder.authoring.release import ReleaseOptions, Source, Wheel, refuse_stale, release
+from autograder.authoring.release import ReleaseOptions, Source, refuse_stale, release
 from autograder.checks.recording import record_examples
 from autograder.errors import KitError
 from autograder.submission.code import read_code
@@ -119,7 +118,8 @@ def test_a_repository_gets_links_to_colab_and_binder(small: Source, wheel: Path)
     assert f"https://colab.research.google.com/github/ada/attention/blob/HEAD/{notebook}" in page
     assert f"/v2/gh/ada/attention/HEAD?labpath={notebook.replace('/', '%2F')}" in page
     (first, *_) = json.loads(own[f"{TOY}/{TOY}.ipynb"])["cells"]
-    assert f"{files_address('ada/attention', TOY)}/{wheel.name}" in "".join(first["source"])
+    address = f"https://raw.githubusercontent.com/ada/attention/HEAD/{TOY}/{wheel.name}"
+    assert address in "".join(first["source"])
 
 
 def test_an_address_that_is_no_repository_is_refused(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_pytorch_is_named_for_the_exercises_that_need_it_with_the_index_for_the_
 ) -> None:
     handed_out = files_of_the_kit(wheel, TORCH)["requirements.txt"]
     both = [read_exercise(KIT.assignments / name) for name in (NUMPY, TORCH)]
-    packages = Wheel(wheel.name, b"", tuple(wheel_requires(wheel))).packages(both)
+    packages = read_wheel(wheel).packages(both)
     binder = common_files(both, wheel=wheel.name, packages=packages)["binder/requirements.txt"]
     for text in (handed_out, binder.decode()):
         assert "torch==2.13.0\n" in text
@@ -165,7 +165,7 @@ def test_pytorch_is_named_for_the_exercises_that_need_it_with_the_index_for_the_
 def files_of_the_kit(wheel: Path, name: str) -> dict[str, str]:
     """What a student gets of an exercise of the kit."""
     exercise = read_exercise(KIT.solutions / name)
-    packages = Wheel(wheel.name, b"", tuple(wheel_requires(wheel))).packages([exercise])
+    packages = read_wheel(wheel).packages([exercise])
     folder = KIT.assignments / name
     files = exercise_files(exercise, folder, wheel=wheel.name, packages=packages)
     return {

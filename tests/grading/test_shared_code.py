@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 
 from autograder.authoring.harness import read_harness, read_variants
-from autograder.authoring.leak import secrets_of
-from autograder.authoring.release import Source, refuse_secrets, refuse_wheel
+from autograder.authoring.leak import refuse_leaks, secrets_of
+from autograder.authoring.release import Source, refuse_wheel
 from autograder.authoring.rungs import FILE as RUNGS
 from autograder.checks.reference import Reference, read_reference
 from autograder.errors import KitError
@@ -125,7 +125,7 @@ def test_no_shared_line_goes_out_with_a_release_or_a_wheel(file: str) -> None:
     source = Source(SOLUTIONS, ROOT / "assignments")
     told = f"a line of {file} is in a file for students"
     with pytest.raises(KitError, match=re.escape(told)):
-        refuse_secrets(source, {"handout/notes.md": LINES[file].encode()})
+        refuse_leaks(source.secrets, {"handout/notes.md": LINES[file].encode()})
     with pytest.raises(KitError, match=re.escape(told)):
         refuse_wheel(source, "kit.whl", {"autograder/more.py": LINES[file]})
 

@@ -22,11 +22,10 @@ from autograder.platforms.mark_export import (
     moodle_column,
 )
 from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, GradebookEntry
-from autograder.reports.grades_csv import write_verdicts
 from autograder.submission.reading import Submission
 from platforms.platform_downloads import attn
 from support.released_course import NAME, graded_course
-from support.verdicts import EXERCISE, verdict
+from support.verdicts import EXERCISE, verdict, write_verdicts
 
 NOT_JUDGED = "a fault of the grader"
 CANVAS = (

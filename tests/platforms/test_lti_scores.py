@@ -13,10 +13,9 @@ from jsonschema import Draft202012Validator
 from autograder.course.gradebook_entries import read_gradebook
 from autograder.errors import KitError
 from autograder.platforms.mark_export import LtiScores, StudentMark, lti_scores, read_users
-from autograder.reports.grades_csv import write_verdicts
 from platforms.platform_downloads import attn
 from support.released_course import NAME, graded_course
-from support.verdicts import verdict
+from support.verdicts import verdict, write_verdicts
 
 # As https://www.imsglobal.org/spec/lti-ags/v2p0 has a score: what must be there, of which kind,
 # and the values of the two kinds of progress. The time has a zone and parts of a second.

@@ -23,7 +23,7 @@ from autograder.platforms.step_result import (
     job_summary,
     junit_report,
 )
-from autograder.reports.grades_csv import read_verdict, write_verdicts
+from autograder.reports.grades_csv import read_verdict
 from autograder.submission.reading import Submission
 from autograder.values.verdict import (
     CheckVerdict,
@@ -35,7 +35,7 @@ from autograder.values.verdict import (
 from platforms.gradescope_schema import GRADESCOPE
 from platforms.platform_downloads import attn
 from support.released_course import grade, released_course, sample_class
-from support.verdicts import EXERCISE, verdict
+from support.verdicts import EXERCISE, verdict, write_verdicts
 
 HOSTILE = "]]></failure>\x1b[2J\x00\ud800 <img src=x onerror=y>\n\n# big `a`b` ![x](http://e.vil)\n::error::x"
 

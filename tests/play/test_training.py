@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -43,11 +44,8 @@ from autograder.play.training_words import (
     Moment,
     TrainingResult,
     copies,
-    moment_facts,
-    read_moment,
-    read_result,
-    result_facts,
 )
+from autograder.values.value_file import read_as
 
 SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
 
@@ -193,8 +191,8 @@ def test_a_slow_layer_is_trained_for_fewer_steps() -> None:
 
 def test_what_is_said_crosses_as_json_and_comes_back_the_same() -> None:
     moments, result = run("repeat", single, steps=8)
-    assert [read_moment(moment_facts(each)) for each in moments] == moments
-    assert read_result(result_facts(result)) == result
+    assert [read_as(Moment, asdict(each)) for each in moments] == moments
+    assert read_as(TrainingResult, asdict(result)) == result
 
 
 # --- layers that are none -----------------------------------------------------------------------

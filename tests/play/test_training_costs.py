@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from autograder.checks.reference import read_reference
+from autograder.play.language_model import mistakes_of
 from autograder.play.training import trained
 from autograder.play.training_task import task_named
 from autograder.play.training_words import (
@@ -77,7 +78,7 @@ def test_every_known_mistake_of_an_exercise_was_trained_with(name: str) -> None:
 def test_without_a_mask_the_loss_was_better_and_what_was_written_wrong() -> None:
     measured = read_trainings(SOLUTIONS / "torch_multi_head")
     assert measured is not None
-    (ignored,) = measured.of(["causal_ignored"])
+    (ignored,) = mistakes_of(["causal_ignored"], measured.mistakes)
     (outcome,) = ignored.outcomes
     assert outcome.task == "write" and measured.looks_better(outcome)
     assert max(outcome.rights) < 0.05 * COUNT

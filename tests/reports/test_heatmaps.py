@@ -22,11 +22,10 @@ from rich.console import Console, RenderableType
 from autograder.course.page import clean_html
 from autograder.errors import KitError
 from autograder.reports import figure as figure_file
-from autograder.reports.figure import _figure, _matplotlib
-from autograder.reports.heat_maps import comparison, panel, save, terminal_panels
-from autograder.reports.panel import Panel, axis_names, is_attention, short
+from autograder.reports.figure import _figure, _matplotlib, save_figure
+from autograder.reports.panel import Panel, axis_names, comparison, is_attention, panel, short
 from autograder.reports.picture import MOST_OPAQUE, NEGATIVE, POSITIVE, render_panels
-from autograder.reports.terminal_text import style
+from autograder.reports.terminal_text import Blocks, style
 from autograder.reports.text import WIDEST, text_lines
 
 SEED = 20170612
@@ -44,7 +43,7 @@ def weights() -> np.ndarray:
 
 
 def drawn(array: object, **facts: Any) -> RenderableType:
-    return terminal_panels((panel(array, **facts),))
+    return Blocks((panel(array, **facts),))
 
 
 def printed(renderable: object, width: int = 80, color: bool = False) -> str:
@@ -165,7 +164,7 @@ def test_panels_stand_side_by_side_where_they_fit_and_never_wrap(
     weights: np.ndarray, width: int
 ) -> None:
     panels = comparison(weights[:, 0] * 2, weights[:, 0], axes="B S S").panels
-    lines = printed(terminal_panels(panels), width).splitlines()
+    lines = printed(Blocks(panels), width).splitlines()
     assert max(map(len, lines)) <= width
     titles = [line.split() for line in lines if "yours" in line or "difference" in line]
     assert (titles == [["yours", "expected", "difference"]]) == (width == 120)
@@ -175,7 +174,7 @@ def test_what_is_no_number_is_a_word_everywhere() -> None:
     array = np.array([[np.nan, np.inf], [-np.inf, -1e9]])
     drawn = (panel(array, title="scores"),)
     for text in (
-        printed(terminal_panels(drawn)),
+        printed(Blocks(drawn)),
         "\n".join(text_lines(drawn)),
         render_panels(drawn),
     ):
@@ -331,8 +330,8 @@ def panels(weights: np.ndarray) -> tuple[Panel, ...]:
 def test_a_picture_is_saved_and_the_same_picture_is_the_same_file(
     tmp_path: Path, panels: tuple[Panel, ...], name: str, begin: bytes
 ) -> None:
-    save(tmp_path / name, panels)
-    save(tmp_path / f"again_{name}", panels)
+    save_figure(tmp_path / name, panels)
+    save_figure(tmp_path / f"again_{name}", panels)
     data = (tmp_path / name).read_bytes()
     assert data.startswith(begin) and len(data) > 5000
     assert data == (tmp_path / f"again_{name}").read_bytes()
@@ -346,7 +345,7 @@ def test_a_file_that_cannot_be_saved_is_told_with_a_cure(
     tmp_path: Path, panels: tuple[Panel, ...], name: str, fact: str
 ) -> None:
     with pytest.raises(KitError) as caught:
-        save(tmp_path / name, panels)
+        save_figure(tmp_path / name, panels)
     assert fact in caught.value.fact and caught.value.cure
     assert caught.value.place == str(tmp_path / name)
 
@@ -356,7 +355,7 @@ def test_without_matplotlib_a_file_is_refused_with_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(KitError) as caught:
-        save(tmp_path / "a.png", panels)
+        save_figure(tmp_path / "a.png", panels)
     assert "pip install matplotlib" in caught.value.cure
     assert list(tmp_path.iterdir()) == []
 
@@ -366,8 +365,9 @@ import sys, matplotlib
 matplotlib.use("pdf")
 import numpy as np
 from pathlib import Path
-from autograder.reports.heat_maps import panel, save
-save(Path(sys.argv[1]), (panel(np.eye(3), title="eye"),))
+from autograder.reports.figure import save_figure
+from autograder.reports.panel import panel
+save_figure(Path(sys.argv[1]), (panel(np.eye(3), title="eye"),))
 told = matplotlib.get_backend(), "matplotlib.pyplot" in sys.modules
 print(*told, matplotlib.rcParams["svg.hashsalt"])
 """
@@ -381,7 +381,7 @@ def test_saving_leaves_the_learners_own_backend_alone(tmp_path: Path) -> None:
 
 def test_drawing_in_a_notebook_loads_neither_rich_nor_matplotlib() -> None:
     code = (
-        "import sys, numpy; from autograder.reports.heat_maps import panel; "
+        "import sys, numpy; from autograder.reports.panel import panel; "
         "from autograder.reports.picture import render_panels; "
         "render_panels([panel(numpy.eye(2), title='x')]); print(*sys.modules)"
     )
@@ -435,7 +435,7 @@ def test_a_picture_of_a_large_array_is_cut_and_says_so(
         return matplotlib.figure.Figure()
 
     monkeypatch.setattr(figure_file, "_figure", only_noted)
-    save(tmp_path / "a.svg", (panel(np.zeros((30, 64)), title="x", axes="S D"),))
+    save_figure(tmp_path / "a.svg", (panel(np.zeros((30, 64)), title="x", axes="S D"),))
     (cut,) = drawn
     assert cut.values.shape == (24, 24)
     assert cut.notes == ("the first 24 of 30 along S", "the first 24 of 64 along D")

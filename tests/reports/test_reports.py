@@ -19,13 +19,11 @@ from autograder.errors import KitError
 from autograder.reports import class_page as class_page_module
 from autograder.reports.class_page import class_page, class_script, write_class_page
 from autograder.reports.class_summary import chain_sentence, class_summary, first_line, steps_words
-from autograder.reports.feedback import feedback_page, feedback_text, write_page
+from autograder.reports.feedback import feedback_page, page_name, write_page
 from autograder.reports.grades_csv import (
     cell,
     grades_csv,
     read_verdicts,
-    write_grades,
-    write_verdicts,
 )
 from autograder.reports.misunderstandings import Paragraph, mistakes_at
 from autograder.reports.table import class_table
@@ -41,6 +39,7 @@ from autograder.values.verdict import (
     StepVerdict,
     Verdict,
 )
+from support.verdicts import feedback_text, write_verdicts
 
 NAMES = (
     "softmax initialize_weights project_qkv compute_attention_scores scale_scores "
@@ -302,10 +301,10 @@ def test_the_summary_of_an_empty_class_says_so() -> None:
 # --- grades.csv
 
 
-def test_grades_read_back_as_one_row_for_each_student_sorted_by_name(tmp_path: Path) -> None:
+def test_grades_read_back_as_one_row_for_each_student_sorted_by_name() -> None:
     ben = verdict("ben", {1: QUERY_AXIS}, breaks(1))
-    path = write_grades(tmp_path / "grades.csv", EXERCISE, [ben, verdict("Änne, A."), verdict("a")])
-    rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+    text = grades_csv(EXERCISE, [ben, verdict("Änne, A."), verdict("a")])
+    rows = list(csv.DictReader(text.splitlines()))
     assert [row["student"] for row in rows] == ["a", "ben", "Änne, A."]
     assert rows[1] == {
         "student": "ben",
@@ -480,10 +479,9 @@ def test_a_chain_that_breaks_at_no_known_step_is_refused() -> None:
         feedback_page(EXERCISE, verdict(chain=ChainVerdict(Outcome.RAISED, "unknown")))
 
 
-def test_two_verdicts_on_one_student_are_refused(tmp_path: Path) -> None:
+def test_two_verdicts_on_one_student_are_refused() -> None:
     with pytest.raises(KitError, match="anna has two verdicts"):
-        write_verdicts(tmp_path, [verdict(), verdict(wrong={1: QUERY_AXIS})])
-    assert list(tmp_path.iterdir()) == []
+        grades_csv(EXERCISE, [verdict(), verdict(wrong={1: QUERY_AXIS})])
 
 
 # --- the sentences
@@ -866,7 +864,9 @@ def test_nothing_hidden_of_a_student_is_in_the_text() -> None:
 
 def test_feedback_is_one_page_for_each_student_and_an_index_that_links_them(tmp_path: Path) -> None:
     judged = [verdict(student) for student in IDS]
-    pages = [write_page(tmp_path, EXERCISE, each) for each in judged]
+    for each in judged:
+        write_page(tmp_path, EXERCISE, each)
+    pages = [tmp_path / page_name(each.student) for each in judged]
     paths = [write_class_page(tmp_path, EXERCISE, judged), *pages]
     assert paths[0] == tmp_path / "index.html"
     assert len(set(paths)) == len(IDS) + 1

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from autograder.grading.journal import Journal
+from autograder.reports.feedback import write_page
+from autograder.reports.grades_csv import write_verdict
 from autograder.values.exercise import Exercise, read_exercise
 from autograder.values.verdict import (
     ChainVerdict,
@@ -32,3 +37,16 @@ def found_in(journal: Journal, key: str, student: str, exercise: Exercise) -> Ve
     """The verdict that a journal holds under a key, as that of a student."""
     with journal.reading() as find:
         return find(key, student, exercise)
+
+
+def write_verdicts(folder: Path, verdicts: Iterable[Verdict]) -> tuple[Path, ...]:
+    """Write each verdict to its own file in `folder`; return the paths."""
+    return tuple(write_verdict(folder, each) for each in verdicts)
+
+
+def feedback_text(*judged: Any) -> str:
+    """What is written beside a student's page, for a mail; see `write_page`."""
+    with TemporaryDirectory() as folder:
+        write_page(Path(folder), *judged)
+        (file,) = Path(folder).glob("*.txt")
+        return file.read_text(encoding="utf-8")
