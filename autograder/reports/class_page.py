@@ -58,7 +58,7 @@ from autograder.reports.roll import (
 )
 from autograder.values.exercise import Exercise
 from autograder.values.files import folders_of, write_whole
-from autograder.values.symbols import KEY, RIGHT, count, mark, number, step_mark
+from autograder.values.symbols import BY_LAYER, KEY, RIGHT, count, mark, number, step_mark
 from autograder.values.verdict import Verdict
 
 # How the class page shows students: each by a name, with a link to a page.
@@ -162,7 +162,7 @@ SCRIPT = "class.js.j2"
 @cache
 def class_script() -> str:
     """Return the text of the script."""
-    return environment().get_template(SCRIPT).render()
+    return environment().get_template(SCRIPT).render(passing=RIGHT + BY_LAYER.sign)
 
 
 @cache

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.errors import KitError
@@ -13,6 +14,7 @@ from autograder.reports.class_summary import first_line
 from autograder.reports.gradebook_entry import (
     NO_ENTRIES,
     GradebookEntries,
+    GradebookEntry,
     entry_of,
     max_points_of,
     points_of,
@@ -50,27 +52,28 @@ def grades_csv(
 ) -> str:
     """Return the grades as CSV text: a row of names, then one row for each student.
 
-    The columns are: student, points, max_points, one for the points of each step, chain (the
-    outcome end to end), diagnosis (the first thing to look at), protection, code_hash,
-    automatic_points (those of the code), reason (why the points are others), and what is known of
-    the student: name, group, file, handed_in, late (in seconds), graded (when), by (which kit and
-    Python). Points are those of the gradebook, where it has `entries`; a mark that is held back is
-    left out, since this goes elsewhere. Raise `KitError` when a verdict is not about this exercise.
+    The columns are those of `STUDENT`, one for the points of each step, and those of `DETAILS`:
+    chain (the outcome end to end), diagnosis (the first thing to look at), automatic_points (those
+    of the code), reason (why the points are others), late (in seconds), graded (when), by (which
+    kit and Python). Points are those of the gradebook, where it has `entries`; a mark that is held
+    back is left out, since this goes elsewhere. Raise `KitError` when a verdict is not about this
+    exercise.
     """
-    steps = [step.name for step in exercise.steps]
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(
-        ["student", "points", "max_points", *steps, "chain", "diagnosis", "protection", "code_hash"]
-        + ["automatic_points", "reason", "name", "group", "file", "handed_in", "late"]
-        + ["graded", "by"]
-    )
+    rows.writerow([*STUDENT, *(step.name for step in exercise.steps), *DETAILS])
     roll = class_roll(exercise, verdicts)
     names = shown_names(verdict.student for verdict in roll)
     for verdict in roll:
         record = records.get(verdict.student, NO_RECORD)
-        row = _row(verdict, names[verdict.student], entries, record)
-        rows.writerow([*row, *_known(verdict, record)])
+        row = _Row(verdict, names[verdict.student], entries, record)
+        rows.writerow(
+            [
+                *(value(row) for value in STUDENT.values()),
+                *(row.mark(step_points(step, row.entry)) for step in verdict.steps),
+                *(value(row) for value in DETAILS.values()),
+            ]
+        )
     return text.getvalue()
 
 
@@ -79,38 +82,55 @@ def cell(text: str, longest: int = LONGEST) -> str:
     return FORMULA.sub(r"\1\2'", clean_line(text, longest))
 
 
-def _row(
-    verdict: Verdict, name: str, entries: GradebookEntries, record: StudentRecord
-) -> list[str]:
-    entry = entry_of(verdict, entries)
-    points = [points_of(verdict, entries), *(step_points(step, entry) for step in verdict.steps)]
-    mark, *of_steps = (_number(None if record.held else each) for each in points)
-    return [
-        cell(name),
-        mark,
-        _number(max_points_of(verdict, entries)),
-        *of_steps,
-        verdict.chain.outcome.value if verdict.chain.asked else "",
-        cell(_diagnosis(verdict)),
-        cell(verdict.protection),
-        cell(verdict.code_hash),
-        _number(verdict.points if verdict.graded and not record.held else None),
-        cell(" ".join((*held_words(record), *reasons_of(verdict, entries))), LONGEST_REASON),
-    ]
+@dataclass(frozen=True)
+class _Row:
+    """What a row is made of; `name` is what is shown of the student."""
+
+    verdict: Verdict
+    name: str
+    entries: GradebookEntries
+    record: StudentRecord
+
+    @property
+    def entry(self) -> GradebookEntry | None:
+        return entry_of(self.verdict, self.entries)
+
+    def mark(self, points: float | None) -> str:
+        """Return points, but nothing of a mark that is held back."""
+        return _number(None if self.record.held else points)
+
+    @property
+    def reason(self) -> str:
+        words = (*held_words(self.record), *reasons_of(self.verdict, self.entries))
+        return cell(" ".join(words), LONGEST_REASON)
+
+    @property
+    def late(self) -> str:
+        unknown = self.record.handed_in is None or self.record.due is None
+        return "" if unknown else str(int(self.record.late.total_seconds()))
 
 
-def _known(verdict: Verdict, record: StudentRecord) -> list[str]:
-    moment = record.handed_in
-    late = "" if moment is None or record.due is None else str(int(record.late.total_seconds()))
-    return [
-        cell(record.name),
-        cell(record.group),
-        cell(record.file),
-        time_words(moment) if moment else "",
-        late,
-        judged_time(verdict),
-        cell(verdict.judged_by),
-    ]
+Columns = dict[str, Callable[[_Row], str]]
+STUDENT: Columns = {
+    "student": lambda row: cell(row.name),
+    "points": lambda row: row.mark(points_of(row.verdict, row.entries)),
+    "max_points": lambda row: _number(max_points_of(row.verdict, row.entries)),
+}
+DETAILS: Columns = {
+    "chain": lambda row: row.verdict.chain.outcome.value if row.verdict.chain.asked else "",
+    "diagnosis": lambda row: cell(_diagnosis(row.verdict)),
+    "protection": lambda row: cell(row.verdict.protection),
+    "code_hash": lambda row: cell(row.verdict.code_hash),
+    "automatic_points": lambda row: row.mark(row.verdict.points if row.verdict.graded else None),
+    "reason": lambda row: row.reason,
+    "name": lambda row: cell(row.record.name),
+    "group": lambda row: cell(row.record.group),
+    "file": lambda row: cell(row.record.file),
+    "handed_in": lambda row: time_words(row.record.handed_in) if row.record.handed_in else "",
+    "late": lambda row: row.late,
+    "graded": lambda row: judged_time(row.verdict),
+    "by": lambda row: cell(row.verdict.judged_by),
+}
 
 
 def _diagnosis(verdict: Verdict) -> str:

@@ -19,6 +19,7 @@ import pytest
 from nbgrader.apps.autogradeapp import AutogradeApp
 from nbgrader.apps.nbgraderapp import NbGraderApp
 
+from autograder.values.symbols import KEY
 from support.attack_corpus import GROUPS, read_corpus, through_stock_nbgrader
 from support.import_layers import LAYERS, PACKAGE, Room, rooms
 
@@ -317,6 +318,17 @@ def test_the_numbers_of_attacks_are_those_that_are_there() -> None:
 
 def test_the_sizes_of_the_exercises_are_those_that_are_there() -> None:
     assert old_sizes(AUTHORS.read_text(encoding="utf-8")) == []
+
+
+def test_the_signs_that_the_documents_explain_are_those_of_the_code() -> None:
+    students = (DOCS / "students.md").read_text(encoding="utf-8")
+    (paragraph,) = re.findall(
+        r"^The signs are those of .*?\n\n", students, re.DOTALL | re.MULTILINE
+    )
+    assert {*SPAN.findall(paragraph)} <= KEY.keys()
+    instructors = (DOCS / "instructors.md").read_text(encoding="utf-8")
+    (legend,) = re.findall(r"^✓ right   .*$", instructors, re.MULTILINE)
+    assert {tuple(each.split(" ", 1)) for each in legend.split("   ")} <= {*KEY.items()}
 
 
 def test_every_picture_is_shown_described_and_small() -> None:
