@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
@@ -32,6 +32,7 @@ from autograder.grading.class_task import (
 from autograder.reports.roll import MarkQuestion, time_words
 from autograder.values.files import opened, read_small, write_whole
 from autograder.values.sanitize import clean, terminal_line
+from autograder.values.value_file import indented_json
 
 # Whose hand-in counts for whom in a course: what one member of a group hands in is that of all.
 
@@ -230,14 +231,8 @@ class Decisions:
 
     def write(self, course: Course, exercise: str) -> None:
         """Keep them; raise `KitError` when that is not possible."""
-        facts = {
-            "held": dict(sorted(self.held.items())),
-            "questions": {
-                student: [asdict(each) for each in asked]
-                for student, asked in sorted(self.questions.items())
-            },
-        }
-        text = json.dumps(facts, indent=1, ensure_ascii=False)
+        held, questions = (dict(sorted(each.items())) for each in (self.held, self.questions))
+        text = indented_json({"held": held, "questions": questions}, indent=1)
         write_whole(course.graded(exercise) / FILE, text + "\n")
 
     def holding(self, student: str, why: str | None) -> Decisions:

@@ -52,21 +52,6 @@ def step_results(verdict: Verdict) -> tuple[StepResult, ...]:
     return tuple(_result(number, step) for number, step in enumerate(verdict.steps, 1))
 
 
-def refuse_ungraded(verdict: Verdict, reader: str) -> None:
-    """Raise `KitError` when there is no mark, and say why."""
-    if not verdict.graded:
-        student = clean_line(verdict.student, 60)
-        ours = verdict.infrastructure
-        raise KitError(
-            f"the work of {student} is not graded, so there is no score for {reader}: "
-            f"{clean_line(why_not_graded(verdict), LONGEST_REASON).removesuffix('.')}",
-            place=f"exercise {clean_line(verdict.exercise, 60)}",
-            cure="grade it again; what was judged before is kept"
-            if ours
-            else "have it handed in again, or enter a mark there by hand",
-        )
-
-
 def not_graded(verdict: Verdict) -> str:
     """Return for its student why there is no mark, cleaned and bounded; "" when there is one."""
     why = OUR_FAULT if verdict.infrastructure else why_not_graded(verdict)
@@ -136,7 +121,8 @@ def gradescope_results(verdict: Verdict) -> str:
     What the autograder prints is kept from students. Raise `KitError` when there is no mark:
     Gradescope knows no result without a score.
     """
-    refuse_ungraded(verdict, "Gradescope")
+    if not verdict.graded:
+        raise _no_score(verdict)
     tests = [
         {
             "name": result.title,
@@ -161,6 +147,19 @@ def gradescope_results(verdict: Verdict) -> str:
         "tests": tests,
     }
     return json.dumps(facts, indent=2) + "\n"
+
+
+def _no_score(verdict: Verdict) -> KitError:
+    why = clean_line(why_not_graded(verdict), LONGEST_REASON).removesuffix(".")
+    again = "grade it again; what was judged before is kept"
+    return KitError(
+        f"the work of {clean_line(verdict.student, 60)} is not graded, so there is no score for "
+        f"Gradescope: {why}",
+        place=f"exercise {clean_line(verdict.exercise, 60)}",
+        cure=again
+        if verdict.infrastructure
+        else "have it handed in again, or enter a mark there by hand",
+    )
 
 
 # A verdict as the summary of a job on GitHub: `attn platform result ... >> "$GITHUB_STEP_SUMMARY"`.

@@ -320,13 +320,14 @@ def feedback_of(course: Course, student: str) -> str:
 
 
 def exported(course: Course) -> dict[str, tuple[float, float]]:
-    """The exported scores: student to (score, of how many)."""
+    """The exported scores: student to (score, of how many); who has no mark is not among them."""
     code, log = nbgrader(course, "export", "--to=grades.csv")
     assert code == 0, log
     lines = (course.directory / "grades.csv").read_text().splitlines()
     keys = lines[0].split(",")
     rows = [dict(zip(keys, line.split(","), strict=True)) for line in lines[1:]]
-    return {row["student_id"]: (float(row["score"]), float(row["max_score"])) for row in rows}
+    marked = [row for row in rows if row["score"]]
+    return {row["student_id"]: (float(row["score"]), float(row["max_score"])) for row in marked}
 
 
 @pytest.fixture(scope="module")

@@ -301,7 +301,7 @@ def test_in_a_terminal_the_update_asks_and_takes_no_for_an_answer(
 KILLED = """\
 import os, signal, sys
 from pathlib import Path
-from autograder.course import course_update, kit_copy
+from autograder.course import adjustment, course_update
 from autograder.course.creation import read_course
 
 left = int(sys.argv[1])
@@ -318,8 +318,8 @@ def ended_before(module, name):
 
 course = read_course(Path(sys.argv[2]))
 plan = course_update.plan_update(course, course.solutions.parent / "assignments", None)
-ended_before(kit_copy, "replace_file")
-ended_before(kit_copy, "_stored")
+ended_before(adjustment, "replace_file")
+ended_before(adjustment, "_stored")
 ended_before(course_update, "fit_cells")
 ended_before(os, "rename")
 course_update.do_update(plan)
