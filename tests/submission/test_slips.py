@@ -339,7 +339,7 @@ IN_NUMPY: dict[str, tuple[str, str, Change]] = {
     ),
     "a mask along the wrong axis": (
         LAYER,
-        r"In `forward`, line \d+ gives `apply_mask` shapes that do not fit\. `create_causal_mask`",
+        r"calls `create_causal_mask`: as `sequence_length` it gets 2, and 5 is expected\.",
         ("create_causal_mask(x.shape[1])", "create_causal_mask(x.shape[0])"),
     ),
     "a mask kept from the first call": (
@@ -353,7 +353,7 @@ IN_NUMPY: dict[str, tuple[str, str, Change]] = {
     ),
     "a mask made a line above": (
         LAYER,
-        r"gives `apply_mask` shapes that do not fit\. `mask` is set in line \d+\.",
+        r"calls `create_causal_mask`: as `sequence_length` it gets 2, and 5 is expected\.",
         (
             "scores = apply_mask(scores, create_causal_mask(x.shape[1]))",
             "mask = create_causal_mask(x.shape[0])\n            scores = apply_mask(scores, mask)",
