@@ -45,7 +45,7 @@ CASES = {
     "a wrong shape": ("numpy_single_head", "compute_attention_scores", "def compute_attention_scores(queries, keys):\n    return (queries * keys).sum(axis=-1)"),
     "a constant factor": ("numpy_single_head", "project_output", "def project_output(attention_output, output_weights):\n    return 3 * attention_output @ output_weights"),
     "swapped axes": ("numpy_single_head", "project_output", "def project_output(attention_output, output_weights):\n    return (attention_output @ output_weights).swapaxes(0, 1)"),
-    "a transposed result": ("numpy_single_head", "compute_attention_scores", "def compute_attention_scores(queries, keys):\n    return keys @ queries.swapaxes(-2, -1)"),
+    "a transposed result": ("numpy_single_head", "compute_attention_weights", "def compute_attention_weights(scores):\n    powers = np.exp(scores - scores.max(-1, keepdims=True))\n    return (powers / powers.sum(-1, keepdims=True)).swapaxes(-2, -1)"),
     "some rows right": ("numpy_single_head", "apply_attention", "def apply_attention(attention_weights, values):\n    output = attention_weights @ values\n    output[:, 1:] += 1\n    return output"),
     "one batch right": ("numpy_single_head", "apply_attention", "def apply_attention(attention_weights, values):\n    output = attention_weights @ values\n    return output[[0] * len(output)]"),
     "numbers that are not finite": ("numpy_single_head", "scale_scores", "def scale_scores(attention_scores, embedding_dimension):\n    return attention_scores / 0.0"),
