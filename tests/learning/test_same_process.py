@@ -63,6 +63,15 @@ def test_it_says_what_a_child_says(exercise: Exercise, check: Check) -> None:
         assert here == check_work(exercise, exercise.steps, child=child).document()
 
 
+def test_what_a_whole_check_tells_is_not_much(exercise: Exercise) -> None:
+    told = list[Any]()
+    jobs = SameProcess(exercise, told.append)
+    (exercise.folder / f"{NAME}.py").write_text(REFERENCE, encoding="utf-8")
+    assert check_work(exercise, exercise.steps, child=jobs).passes
+    letters = len(json.dumps(told, default=lambda array: array.tolist()))
+    assert 10_000 < letters < 200_000
+
+
 IN_PLACE = (
     "scores -= scores.max(-1, keepdims=True)",
     "return np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)",

@@ -62,9 +62,9 @@ def run_of(name: str, step: Step, code: Any) -> StepRun:
     asked = InProcess(names, library)
     blame = LayerBlame(names, library, examples, lambda step: asked)
     told = ask_examples(step, examples, asked, blame.told).asked
-    drawn = ([each, check_picture(each, ())] for each in told)
     checks = tuple(
-        CheckRun(each.verdict, drawn=asdict(picture) if picture else {}) for each, picture in drawn
+        CheckRun(each.verdict, drawn=asdict(picture) if picture else {})
+        for each, picture in ((each, check_picture(each, ())) for each in told)
     )
     total, picture = public_checks(step.name, examples), asdict(picture_of(told))
     return StepRun.of(step, checks, total, picture=picture)
