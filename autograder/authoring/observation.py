@@ -66,7 +66,7 @@ def _once(names: Mapping[str, Any], probe: Probe, library: str) -> Observation:
     enable_gradients(library)
     if probe.gradient and instance is not None:
         leaves += [each for _, each in sorted(instance.named_parameters())]
-    given = request.method_arguments if request.method else request.arguments
+    given = request.call_arguments
     read = {
         name: (_kinds(value), _data(value, library))
         for name, value in performed.attributes.items()

@@ -273,7 +273,7 @@ class Answer:
             return {}
         called = getattr(self.student.reference.module, request.target)
         called = getattr(called, request.method) if request.method else called
-        given = request.method_arguments if request.method else request.arguments
+        given = request.call_arguments
         parameters = [name for name, _ in signature_of(called).parameters]
         names = [
             name

@@ -63,6 +63,7 @@ from autograder.course.settings import (
 )
 from autograder.errors import KitError
 from autograder.grading.class_task import CONFIG, FACTS
+from autograder.submission.syntax_tree import is_text
 from autograder.values.files import read_small, write_whole
 
 # The list of exercises in `attn.toml`, to which some are added; every other line stays.
@@ -189,12 +190,11 @@ def _parts(text: str) -> list[ConfigurationPart]:
     lines, behind, found = text.split("\n"), 0, []
     for node in body:
         first, end = node.lineno - 1, node.end_lineno or node.lineno
-        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             name, value = ast.unparse(node.targets[0]), ast.dump(node.value)
         else:
             name = value = ast.unparse(node)
-        if not is_text:
+        if not is_text(node):
             comments = tuple(lines[behind:first])
             found.append(ConfigurationPart(name, value, tuple(lines[first:end]), comments, first))
         behind = max(behind, end)

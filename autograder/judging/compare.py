@@ -540,7 +540,7 @@ def _given(request: Request | None) -> Iterator[tuple[str, int]]:
     for number, value in enumerate(request.arguments, start=1):
         if type(value) is int:
             yield f"argument number {number}{of}", value
-    arrays = request.method_arguments if request.method else request.arguments
+    arrays = request.call_arguments
     for number, value in enumerate(arrays, start=1):
         if isinstance(value, np.ndarray):
             for axis, size in enumerate(value.shape):

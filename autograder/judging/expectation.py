@@ -157,7 +157,7 @@ def judge_gradients(
 
 def _receivers(request: Request) -> tuple[np.ndarray, ...]:
     """The arrays of a request that receive a gradient, in the order of `Returned.gradients`."""
-    given = request.method_arguments if request.method else request.arguments
+    given = request.call_arguments
     floating = (array for array in arrays_in(given) if array.dtype.kind == "f")
     return (*floating, *arrays_in(tuple(request.attributes.values())))
 
@@ -462,7 +462,7 @@ def overwritten(request: Request, reply: Returned) -> int | None:
     """
     if not reply.after:
         return None
-    before = request.method_arguments if request.method else request.arguments
+    before = request.call_arguments
     for number, (given, left) in enumerate(zip_longest(before, reply.after)):
         pairs = zip_longest(arrays_in(given), arrays_in(left))
         if not all(_still(array, other, request.dtype) for array, other in pairs):

@@ -87,7 +87,7 @@ class Difference:
         """What a function, or the method of a class, was called with."""
         if self.request is None or self.request.read:
             return ()
-        return self.request.method_arguments if self.request.method else self.request.arguments
+        return self.request.call_arguments
 
     @property
     def inputs(self) -> tuple[Value, ...]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from autograder.errors import KitError
 from autograder.reports.grades_csv import cell
 from autograder.values.files import read_small, replace_file
-from autograder.values.sanitize import clean_line
+from autograder.values.sanitize import clean_line, listed
 
 LARGEST = 64 * 1024 * 1024
 MOST_CELLS = 5_000_000
@@ -327,11 +327,11 @@ class ClassList:
         """Return which student `person` is, by identifiers or else by the whole name."""
         found = {each.student for each in self.students if each.identity.shares_with(person)}
         if len(found) > 1:
-            return Resolved("", f"several students could be meant: {_some(found)}")
+            return Resolved("", f"several students could be meant: {listed(sorted(found))}")
         if not found and by_name:
             found = self._named(person)
             if len(found) > 1:
-                return Resolved("", f"several students have this name: {_some(found)}")
+                return Resolved("", f"several students have this name: {listed(sorted(found))}")
         return Resolved(found.pop()) if found else Resolved("", "not in the list of the class")
 
     def _named(self, person: Identity) -> set[str]:
@@ -418,7 +418,7 @@ def read_class_list(path: Path, id_column: str | None = None) -> ClassList:
             if before and _are_two(before.identity, identity):
                 both = (before.identity.name, identity.name)
                 raise KitError(
-                    f"the id {clean_line(student, 60)} belongs to two: {_some(both)}",
+                    f"the id {clean_line(student, 60)} belongs to two: {listed(both)}",
                     place=f"{path}, column {clean_line(table.headings[column], 80)}",
                     cure="correct the list, or name the column of the ids with --id-column",
                 )
@@ -514,7 +514,7 @@ def _named_column(table: CsvTable, name: str) -> int:
     raise KitError(
         f"the list has no column {clean_line(name, 80)!r}",
         place=str(table.path),
-        cure=f"use one of: {_some(table.headings, 20)}",
+        cure=f"use one of: {listed(table.headings, 20)}",
     )
 
 
@@ -534,9 +534,3 @@ def _id_column(table: CsvTable, kinds: Mapping[int, str]) -> int:
         place=str(table.path),
         cure="give the column the heading student_id, or name it with --id-column",
     )
-
-
-def _some(values: Iterable[str], most: int = 5) -> str:
-    every: Sequence[str] = sorted(values) if isinstance(values, set) else list(values)
-    words = ", ".join(clean_line(value, 60) for value in every[:most])
-    return f"{words} and {len(every) - most} more" if len(every) > most else words

@@ -72,6 +72,11 @@ class Request:
         return replace(self, dtype=dtype, before=(), layouts=(), earlier=(), recording=True)
 
     @property
+    def call_arguments(self) -> tuple[Value, ...]:
+        """The arguments of the call that is looked at: those of the method, if one is called."""
+        return self.method_arguments if self.method else self.arguments
+
+    @property
     def inputs(self) -> tuple[Value, ...]:
         """What it hands over by position, and what it puts into an instance."""
         return (*self.arguments, *self.method_arguments, *self.attributes.values())
