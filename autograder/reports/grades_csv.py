@@ -66,7 +66,7 @@ def grades_csv(
     names = shown_names(verdict.student for verdict in roll)
     for verdict in roll:
         record = records.get(verdict.student, NO_RECORD)
-        row = _Row(verdict, names[verdict.student], entries, record)
+        row = _GradesRow(verdict, names[verdict.student], entries, record)
         rows.writerow(
             [
                 *(value(row) for value in STUDENT.values()),
@@ -83,7 +83,7 @@ def cell(text: str, longest: int = LONGEST) -> str:
 
 
 @dataclass(frozen=True)
-class _Row:
+class _GradesRow:
     """What a row is made of; `name` is what is shown of the student."""
 
     verdict: Verdict
@@ -110,7 +110,7 @@ class _Row:
         return "" if unknown else str(int(self.record.late.total_seconds()))
 
 
-Columns = dict[str, Callable[[_Row], str]]
+Columns = dict[str, Callable[[_GradesRow], str]]
 STUDENT: Columns = {
     "student": lambda row: cell(row.name),
     "points": lambda row: row.mark(points_of(row.verdict, row.entries)),
