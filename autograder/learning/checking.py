@@ -313,7 +313,8 @@ class Checking:
             trouble = replace(trouble, fact=trouble.fact.replace("your file", "your code"))
         if apart and (self.names or self.submission.path.suffix == ".ipynb"):
             fact = re.sub("^(Line|The)", lambda first: first[0].lower(), trouble.fact)
-            unneeded = NOT_NEEDED * _is_unused(cells, number)
+            stays = self.names and trouble.outcome is not Outcome.RAISED  # it would end a file
+            unneeded = NOT_NEEDED * (not stays and _is_unused(cells, number))
             look = " ".join(filter(None, (trouble.look, unneeded)))
             trouble = replace(trouble, fact=f"{self._where(number)}: {fact}", look=look)
         self._troubles[number] = trouble

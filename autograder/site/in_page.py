@@ -8,6 +8,7 @@ import json
 import re
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -162,9 +163,10 @@ Cells = Sequence[tuple[str, str]]  # the text of each, with what it is called in
 
 
 ENDS_A_FILE = (Outcome.CRASHED, Outcome.TIMED_OUT, Outcome.OUTPUT_LIMIT)
-NOT_COUNTED = (
+NOT_REACHED = (
     "So this step does not count yet: in a file, Python would never come to what stands below."
 )
+NOT_ONE_FILE = "This step does not count yet: as one file, Python cannot read your code ({})."
 AS_A_FILE = "Not yet. Each step passes here, but once all of it is one file, these do not:"
 OLDEST = (3, 11)  # that the kit runs in
 _LANGUAGE = re.compile(
@@ -340,9 +342,9 @@ class Page:
         passes = run.verdict.is_done
         if passes and self._longest > most:
             others.append(SLOW.format(self._longest, most))
-        if passes and any(each.outcome in ENDS_A_FILE for each in checkup.troubles):
+        if passes and (why := self._not_counted(cells, name, checkup)):
             passes = False
-            others.append(NOT_COUNTED)
+            others.append(why)
         return {
             "passes": passes,
             "mistake": run.verdict.finding.misconception if run.verdict.finding else None,
@@ -350,6 +352,17 @@ class Page:
             "html": _card(run, checkup.remarks).html() + _paragraphs(others),
             "printed": "".join((checkup.printed, *(check.printed for check in run.checks))),
         }
+
+    def _not_counted(self, cells: Cells, step: str, checkup: Checkup) -> str:
+        """Return why a step that passes here would not pass in a file, "" if it would."""
+        above = takewhile(lambda each: each != f"your {step}", self._names)
+        places = tuple(f"In {each}: " for each in above)
+        ended = (each.fact for each in checkup.troubles if each.outcome in ENDS_A_FILE)
+        if any(fact.startswith(places) for fact in ended):
+            return NOT_REACHED
+        texts = [text for _, text in cells]
+        error = None if any(map(_not_compiled, texts)) else _not_compiled("\n".join(texts))
+        return NOT_ONE_FILE.format(error.msg) if error else ""
 
     def _checkup(self, cells: Cells, steps: Sequence[Step]) -> Checkup:
         return self._checking(cells, steps).run(self._jobs)
@@ -378,6 +391,19 @@ def _unreadable(text: str, version: tuple[int, int] | None = None) -> SyntaxErro
         ast.parse(text if parsed(text) else without_magics(text).text, feature_version=version)
     except SyntaxError as error:
         return error
+    return None
+
+
+def _not_compiled(text: str) -> SyntaxError | None:
+    """Return why Python cannot compile a text; None where it can."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(text, "<text>", "exec", dont_inherit=True)
+    except SyntaxError as error:
+        return error
+    except (ValueError, RecursionError, MemoryError):  # said where the code is loaded
+        return None
     return None
 
 

@@ -340,8 +340,19 @@ def test_what_is_wrong_elsewhere_is_told_with_the_editor_it_is_in() -> None:
 )
 def test_what_would_end_a_file_keeps_a_step_from_counting(end: str) -> None:
     told = checked(RIGHT["softmax"], project_qkv=f"{end}\n{RIGHT['project_qkv']}")
-    assert not told["passes"] and "9 of 9 checks pass" in told["html"], told["html"]
+    assert told["passes"] and "does not count" not in told["html"]  # it stands above
+    code = f"{end}\n{RIGHT['project_qkv']}"
+    told = checked("", "scale_scores", project_qkv=code, scale_scores=RIGHT["scale_scores"])
+    assert not told["passes"] and "8 of 8 checks pass" in told["html"], told["html"]
     assert "In your project_qkv: " in told["html"] and "does not count yet" in told["html"]
+    assert "does not matter" not in told["html"]
+
+
+def test_what_is_python_only_apart_keeps_steps_from_counting() -> None:
+    future = f"from __future__ import annotations\n{RIGHT['scale_scores']}"
+    told = checked(RIGHT["softmax"], scale_scores=future)
+    assert not told["passes"] and "9 of 9 checks pass" in told["html"], told["html"]
+    assert "as one file, Python cannot read your code (from __future__ imports" in told["html"]
 
 
 def test_the_finale_asks_for_all_as_one_file() -> None:
