@@ -39,7 +39,7 @@ def hear(checking: Checking, layer: str, child: JobRunner, say: Callable[[str], 
                 case "loading" | "loaded":
                     pass
                 case _:
-                    raise _speechless(checking, "your file does not run to its end.")
+                    raise _speechless(checking, "your code does not run to its end.")
     finally:
         child.end()
 

@@ -33,6 +33,7 @@ from autograder.reports.finding import html, needed_steps, step_text
 from autograder.submission.cells import find_definitions, parsed
 from autograder.submission.code import Texts, code_in, without_magics
 from autograder.submission.file_text import Unreadable, plain_text
+from autograder.submission.missing_import import bound_names
 from autograder.submission.newer_python import needs_version
 from autograder.submission.reading import Submission
 from autograder.values.exercise import SOLUTION, Step, generated, read_exercise
@@ -157,6 +158,7 @@ UNREADABLE = (
     "Python cannot read its line {} ({}), and it has none of the lines # %% between steps. So "
     "nothing was put in place."
 )
+NOT_UTF_8 = "Some of its letters cannot be read: save it as UTF-8, and load it again."
 LETTERS = " Some of its letters could not be read (it is no UTF-8); \ufffd stands for each."
 TellPiece = Callable[[str], None]  # is given what is there already, as JSON
 Cells = Sequence[tuple[str, str]]  # the text of each, with what it is called in tracebacks
@@ -320,9 +322,11 @@ class Page:
         names = [step.name for step in self._exercise.steps]
         whole, ours = plain_text(text), ScriptPieces.of(handed_out(self._exercise), names)
         if not ours.has_headings(whole) and (error := _unreadable(whole)):
-            return {"unanswered": UNREADABLE.format(error.lineno, error.msg)}
+            why = NOT_UTF_8 if "\ufffd" in text else UNREADABLE.format(error.lineno, error.msg)
+            return {"unanswered": why}
         code = ours.own_code(whole)
-        defined = {each.name for each in find_definitions("\n".join(code.values()))}
+        script = "\n".join(code.values())
+        defined = {each.name for each in find_definitions(script)} | bound_names(script)
         missing = [name for name in names if name not in defined]
         asked = f"Put {len(code)} of {len(names)} steps in the place of your code here?"
         lacks = f" The file does not define {', '.join(missing)}." if missing else ""
@@ -360,8 +364,8 @@ class Page:
         ended = (each.fact for each in checkup.troubles if each.outcome in ENDS_A_FILE)
         if any(fact.startswith(places) for fact in ended):
             return NOT_REACHED
-        texts = [text for _, text in cells]
-        error = None if any(map(_not_compiled, texts)) else _not_compiled("\n".join(texts))
+        script = "\n".join(text for _, text in cells)
+        error = _not_compiled(script) if parsed(script) else None  # if not, it is cut in pieces
         return NOT_ONE_FILE.format(error.msg) if error else ""
 
     def _checkup(self, cells: Cells, steps: Sequence[Step]) -> Checkup:

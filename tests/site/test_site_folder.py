@@ -9,6 +9,7 @@ import sys
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -245,6 +246,8 @@ def test_a_file_from_windows_comes_back_and_the_question_names_what_it_does_not_
     assert back == GIVEN.code
     renamed = page.loaded(STUBS.replace("def softmax", "def soft"))
     assert renamed["question"].endswith("here? The file does not define softmax.")
+    partial = page.loaded(STUBS.replace("def softmax", "softmax = np.exp\ndef soft"))
+    assert partial["question"].endswith("in the place of your code here?")
     one = page.loaded("def softmax(scores):\n    return scores\n")
     assert one["question"].startswith("Put 1 of 11 steps in")
     assert "does not define initialize_weights, project_qkv, " in one["question"]
@@ -348,11 +351,14 @@ def test_what_would_end_a_file_keeps_a_step_from_counting(end: str) -> None:
     assert "does not matter" not in told["html"]
 
 
-def test_what_is_python_only_apart_keeps_steps_from_counting() -> None:
-    future = f"from __future__ import annotations\n{RIGHT['scale_scores']}"
-    told = checked(RIGHT["softmax"], scale_scores=future)
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [("from __future__ import annotations", "from __future__ imports"), ("return 3", "'return'")],
+)
+def test_what_is_no_python_as_one_file_keeps_steps_from_counting(line: str, why: str) -> None:
+    told = checked(RIGHT["softmax"], scale_scores=f"{line}\n{RIGHT['scale_scores']}")
     assert not told["passes"] and "9 of 9 checks pass" in told["html"], told["html"]
-    assert "as one file, Python cannot read your code (from __future__ imports" in told["html"]
+    assert f"as one file, Python cannot read your code ({why}" in unescape(told["html"])
 
 
 def test_the_finale_asks_for_all_as_one_file() -> None:
@@ -434,6 +440,9 @@ def test_a_file_without_headings_that_python_cannot_read_is_put_nowhere() -> Non
     text = f"import numpy as np\n\n{broken}\n\n{RIGHT['scale_scores']}"
     assert list(told := page.loaded(text)) == ["unanswered"]
     assert "Python cannot read its line" in told["unanswered"]
+    latin = b"gr\xf6\xdfe = 1\n".decode("utf-8", "replace")  # as a browser reads it
+    assert "save it as UTF-8" in page.loaded(latin)["unanswered"]
+    assert "could not be read (it is no UTF-8)" in page.loaded(f"# {latin}{STUBS}")["question"]
     assert "softmax" in page.loaded(text.replace("keepdims=True\n", "keepdims=True)\n"))
 
 

@@ -96,6 +96,7 @@ function written(name, before, text, stub) {
     age(place(each, "answer"));
   }
   if (LAST) age(LAST.querySelector(".shown"));
+  for (const box of document.querySelectorAll(".answer")) if (box.textContent.includes("does not count yet")) age(box);
   keep();
   count();
 }
