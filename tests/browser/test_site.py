@@ -522,7 +522,7 @@ def test_a_file_that_is_loaded_while_python_loads_waits_and_then_says_what_came_
     )
     page.locator("#load").set_input_files(file)
     kept = page.locator("#kept")
-    expect(kept).to_have_text("mine.py holds no step of this exercise.")
+    expect(kept).to_have_text("mine.py holds no step of this exercise as Python code.")
     assert page.evaluate("told")[0] == "mine.py is read as soon as Python is ready."
     large = tmp_path / "large.py"
     large.write_bytes(1_000_001 * b"x")
