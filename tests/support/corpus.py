@@ -105,9 +105,11 @@ def judged(exercise: str, folder: Path) -> None:
         output.mkdir()
         (output / SECRET).write_bytes(bytes(SECRET_BYTES))
         words = ("--exercise", exercise, "--solutions", ROOT / "solutions", "--output", output)
+        # The kit refuses to grade where Python's path leads into the current folder.
+        plain = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         run = subprocess.run(
             [ATTN, "grade", folder / HAND_INS, *words],
-            env={**os.environ, "COLUMNS": "200"},
+            env=plain | {"COLUMNS": "200"},
             stdout=subprocess.PIPE,
             text=True,
             check=False,
