@@ -7,7 +7,7 @@ shows the learner's own: the row that the text works out by hand, or which token
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import escape
 
 import numpy as np
@@ -38,7 +38,7 @@ class Picture:
 
 
 @dataclass(frozen=True, eq=False)
-class OwnResult:
+class _OwnResult:
     """What a step gave in a check: an array, its name and axes, and the title of the check.
 
     tokens: the names of the tokens, if the check is the example of the text.
@@ -59,7 +59,7 @@ def picture_of(asked: Sequence[AskedExample]) -> Picture:
     """
     wrong = telling([each.finding for each in asked])
     if wrong is None:
-        return own_picture([own for each in asked for own in _own_results(each)])
+        return _own_picture([own for each in asked for own in _own_results(each)])
     by_hand = [each for each in asked if each.example.expectation.form.tokens]
     drawn = (_counter_example(each) for each in (*by_hand, asked[wrong]))
     return next((each for each in drawn if each.panels), Picture())
@@ -76,13 +76,12 @@ def followed_token(asked: AskedExample) -> str:
     return differing[1].told if differing else ""
 
 
-def own_picture(results: Sequence[OwnResult]) -> Picture:
+def _own_picture(results: Sequence[_OwnResult]) -> Picture:
     """Draw the row that the text follows, and the result that says most about who attends to whom.
 
     Without a text, a causal triangle of different numbers is best. Weights of 0 and 1 alone, as
     extreme inputs give them, show little.
     """
-    results = [replace(each, array=floating(each.array)) for each in results]
     by_hand = [each for each in results if each.tokens]
     caption, panels = "", tuple[Panel, ...]()
     if by_hand and by_hand[0].tokens:
@@ -131,14 +130,15 @@ def _differing(asked: AskedExample) -> tuple[str, Comparison] | None:
     return None
 
 
-def _own_results(asked: AskedExample) -> Iterator[OwnResult]:
+def _own_results(asked: AskedExample) -> Iterator[_OwnResult]:
     example, reply = asked.example, asked.reply
     if not isinstance(example.expectation, Agrees) or not isinstance(reply, Returned):
         return
     form = example.expectation.form
     for name, axes, value in zip(form.names, form.axes, arrays_of(reply.value, form)):
         if axes and isinstance(value, np.ndarray):
-            yield OwnResult(example.step, example.title, name, value, axes, form.tokens)
+            numbers = floating(value)
+            yield _OwnResult(example.step, example.title, name, numbers, axes, form.tokens)
 
 
 def _says_little(array: np.ndarray) -> tuple[bool, bool, bool]:

@@ -37,6 +37,7 @@ from autograder.submission.missing_import import bound_names
 from autograder.submission.newer_python import needs_version
 from autograder.submission.reading import Submission
 from autograder.values.exercise import SOLUTION, Step, generated, read_exercise
+from autograder.values.sanitize import listed
 from autograder.values.this_machine import handed_out
 from autograder.values.verdict import Finding, Outcome
 
@@ -281,14 +282,12 @@ class Page:
 
         Only in a file does code in one editor keep Python from what stands in the next.
         """
-        script = "\n".join(text for _, text in cells)
         steps = needed_steps(self._exercise)
-        checkup = self._checking([("your file", script)], steps).run(self._jobs)
+        checkup = self._checking([("your file", _as_file(cells))], steps).run(self._jobs)
         failing = [run.verdict for run in checkup.steps if not run.verdict.passes]
         if not failing:
             return ()
-        more = f" and {len(failing) - 3} more" if len(failing) > 3 else ""
-        said = [f"{AS_A_FILE} {', '.join(each.name for each in failing[:3])}{more}."]
+        said = [f"{AS_A_FILE} {listed([each.name for each in failing], 3)}."]
         findings = [*checkup.troubles, *(each.finding for each in failing if each.finding)]
         return [*said, *(each.message for each in findings[:1])]
 
@@ -364,7 +363,7 @@ class Page:
         ended = (each.fact for each in checkup.troubles if each.outcome in ENDS_A_FILE)
         if any(fact.startswith(places) for fact in ended):
             return NOT_REACHED
-        script = "\n".join(text for _, text in cells)
+        script = _as_file(cells)
         error = _not_compiled(script) if parsed(script) else None  # if not, it is cut in pieces
         return NOT_ONE_FILE.format(error.msg) if error else ""
 
@@ -396,6 +395,11 @@ def _unreadable(text: str, version: tuple[int, int] | None = None) -> SyntaxErro
     except SyntaxError as error:
         return error
     return None
+
+
+def _as_file(cells: Cells) -> str:
+    """Return the text of the file that a page saves."""
+    return "\n".join(text for _, text in cells)
 
 
 def _not_compiled(text: str) -> SyntaxError | None:
