@@ -6,6 +6,7 @@ import codecs
 import contextlib
 import io
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
@@ -117,17 +118,22 @@ OTHER_WORDS = {
 @cache
 def out() -> Console:
     """The terminal; only who writes to it imports Rich, for which grader processes do not wait."""
-    from autograder.cli.console import SizedConsole
-
-    return SizedConsole(highlight=False)
+    return _console()
 
 
 @cache
 def errors() -> Console:
     """Where errors are told."""
-    from autograder.cli.console import SizedConsole
+    return _console(stderr=True)
 
-    return SizedConsole(stderr=True, highlight=False)
+
+def _console(*, stderr: bool = False) -> Console:
+    from rich.console import Console
+
+    console = Console(stderr=stderr, highlight=False)
+    if console.is_dumb_terminal:  # rich takes one, as the shell in Emacs, for 80 columns wide
+        console.width, console.height = shutil.get_terminal_size()
+    return console
 
 
 def say(words: str, style: str = "") -> None:
