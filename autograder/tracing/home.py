@@ -113,8 +113,7 @@ class LayerBlame:
             return waiting(finding, parent, example.request.target)
         if finding.outcome not in TOLD:
             return finding
-        mistake = (each for each in example.mistakes if each.name == finding.misconception)
-        step = next((each.step for each in mistake), "")  # "" for one of the layer itself
+        step = example.step_of(finding.misconception)
         if told := layer.told(finding, step):
             return told
         calls = layer.seen.calls
