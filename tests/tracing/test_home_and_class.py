@@ -35,7 +35,10 @@ CHANGES: dict[str, dict[str, tuple[str, Change]]] = {
         ),
         "left out": (
             LAYER,
-            ("return project_output(attention_output, self.output_weights)", "return attention_output"),
+            (
+                "return project_output(attention_output, self.output_weights)",
+                "return attention_output",
+            ),
         ),
         "a sum over everything": ("softmax", (DIVIDED, "exponentials.sum()")),
         "code in a text": ("softmax", (f"/ {DIVIDED}", '* eval("1/0")')),
@@ -81,16 +84,49 @@ CHANGES: dict[str, dict[str, tuple[str, Change]]] = {
 }
 NAMES = [(exercise, name) for exercise, changes in CHANGES.items() for name in changes]
 
+CLIPPED = ("return softmax(scores)", "return np.clip(softmax(scores), 1e-6, None)")
+GETS_THE_INPUT = ("attention(attention_weights, values)\n", "attention(attention_weights, x)\n")
+VIEWED = (
+    "return attention_weights @ values",
+    "return attention_weights @ values.view(values.shape[0], -1).view(values.shape)",
+)
+IN_SINGLE = (
+    "return attention_scores / math.sqrt(head_dim)",
+    "return attention_scores / torch.tensor([float(head_dim)]).sqrt()",
+)
+UNSCALED = ("weights(scaled_scores)\n", "weights(attention_scores)\n")
+EXCHANGED = ("scores(queries, keys)\n", "scores(keys, queries)\n")
+# Several faults: what is lost in class, and the steps that are wrong there. Of what is wrong only
+# in the layer, a step is at fault that alone makes the whole layer right when it is right.
+SEVERAL: dict[str, dict[str, tuple[tuple[Change, ...], int, set[str]]]] = {
+    NUMPY: {
+        "two wrong calls": ((("scores, x.shape[-1])", "scores, 3)"), GETS_THE_INPUT), 4, {LAYER}),
+        "a wrong call and a step": ((GETS_THE_INPUT, CLIPPED), 4, {LAYER}),
+        "a step": ((CLIPPED,), 1, {"compute_attention_weights"}),
+    },
+    TORCH: {
+        "two wrong calls": ((UNSCALED, EXCHANGED), 7, {LAYER}),
+        "a wrong call and a step": ((UNSCALED, VIEWED), 7, {LAYER}),
+        "two steps": ((VIEWED, IN_SINGLE), 7, {LAYER}),
+        "a step": ((VIEWED,), 2, {"apply_attention"}),
+    },
+}
+FAULTS = [(exercise, name) for exercise, several in SEVERAL.items() for name in several]
+
 
 @cache
 def in_class(exercise: str) -> dict[str, Verdict]:
     folder = ROOT / "solutions" / exercise
-    text = (folder / "solution.py").read_text(encoding="utf-8")
-    handed_in = [
-        Submission(name, exercise, (text.replace(*change),), Path("layer.py"))
-        for name, (_, change) in CHANGES[exercise].items()
-    ]
-    return dict(zip(CHANGES[exercise], grade_batch(folder, handed_in)))
+    changes = {name: (change,) for name, (_, change) in CHANGES[exercise].items()}
+    changes |= {name: several[0] for name, several in SEVERAL[exercise].items()}
+    handed_in = []
+    for name, of_text in changes.items():
+        text = (folder / "solution.py").read_text(encoding="utf-8")
+        for change in of_text:
+            assert change[0] in text
+            text = text.replace(*change)
+        handed_in.append(Submission(name, exercise, (text,), Path("layer.py")))
+    return dict(zip(changes, grade_batch(folder, handed_in)))
 
 
 def without_numbers(text: str) -> str:
@@ -105,6 +141,19 @@ def test_home_and_class_say_the_same(exercise: str, name: str) -> None:
     assert there.finding and here.finding and there.outcome is here.outcome
     assert without_numbers(there.finding.fact) == without_numbers(here.finding.fact)
     assert without_numbers(there.finding.look) == without_numbers(here.finding.look)
+
+
+@pytest.mark.parametrize(("exercise", "name"), FAULTS)
+def test_of_several_faults_the_layer_costs_its_points_unless_one_step_cures_it(
+    exercise: str, name: str
+) -> None:
+    changes, lost, wrong = SEVERAL[exercise][name]
+    verdict = in_class(exercise)[name]
+    assert verdict.max_points - verdict.points == lost
+    assert {step.name for step in verdict.steps if step.finding} == wrong
+    at_home = judged(exercise, LAYER, *changes)
+    (step,) = wrong
+    assert at_home.finding and (step == LAYER or f"calls your `{step}`" in at_home.finding.fact)
 
 
 def test_an_error_in_a_text_that_is_evaluated_is_told_by_the_line_that_does_so() -> None:
