@@ -104,11 +104,11 @@ def _is_answer_to(passed: AskedQuestion, reply: Returned) -> bool:
 
 
 # The name of a check, the finding on one of its questions, and the reply to that.
-Seen = tuple[str, Finding | None, Reply | None]
+CheckAnswer = tuple[str, Finding | None, Reply | None]
 
 
 def told_together(
-    checks: Sequence[Seen],
+    checks: Sequence[CheckAnswer],
     passed: Sequence[AskedQuestion],
     ruled_out: Callable[[str], bool],
 ) -> tuple[Finding | None, ...]:
