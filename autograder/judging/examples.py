@@ -324,11 +324,10 @@ class Example:
     calls: tuple[LayerCall, ...] = ()
     does: tuple[str, ...] = ()
 
-    def step_of(self, mistake: str | None) -> str:
-        """Return the step that a known mistake is about, "" for one of the asked step itself."""
-        steps = {each.name: each.step for pair in self.pairs for each in pair.mistakes}
-        steps |= {each.name: each.step for each in self.mistakes}
-        return steps.get(mistake or "", "")
+    @property
+    def known(self) -> tuple[Candidate | PairMistake, ...]:
+        """The mistakes that this example shows, in one answer or in two of them."""
+        return (*self.mistakes, *(each for pair in self.pairs for each in pair.mistakes))
 
 
 def read_examples(folder: Path) -> tuple[Example, ...]:
@@ -366,7 +365,7 @@ def mistake_words_of(examples: Iterable[Example]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for example in examples:
-        for each in example.mistakes:
+        for each in example.known:
             found.setdefault(each.name, each.words)
     return found
 

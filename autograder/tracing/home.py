@@ -113,7 +113,8 @@ class LayerBlame:
             return waiting(finding, parent, example.request.target)
         if finding.outcome not in TOLD:
             return finding
-        step = example.step_of(finding.misconception)
+        mistake = (each for each in example.known if each.name == finding.misconception)
+        step = next((each.step for each in mistake), "")  # "" for one of the layer itself
         if told := layer.told(finding, step):
             return told
         calls = layer.seen.calls

@@ -12,7 +12,7 @@ import pytest
 
 from autograder.checks.reference import read_reference
 from autograder.judging.asking import ask_examples
-from autograder.judging.examples import read_examples
+from autograder.judging.examples import mistake_words_of, read_examples
 from autograder.judging.inprocess import InProcess
 from autograder.values.verdict import Finding
 from support.learner_workspace import ROOT
@@ -124,3 +124,11 @@ def test_a_layer_is_held_to_the_same(exercise: str, lines: str, fact: str) -> No
         "The fault is in `initialize_weights`, or in the part of `__init__` that does its work. "
     )
     assert (finding.fact.removeprefix(of_step) if finding else "") == fact
+
+
+def test_mistakes_that_only_two_answers_show_have_words_and_a_step() -> None:
+    examples = read_examples(ROOT / "assignments" / "numpy_single_head")
+    assert mistake_words_of(examples)["numbers_of_a_fixed_seed"].startswith(SAME)
+    layer = [each for each in examples if each.step == "SingleHeadAttention" and each.pairs]
+    steps = {each.name: each.step for example in layer for each in example.known}
+    assert steps["numbers_of_a_fixed_seed"] == "initialize_weights"
