@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import sqrt
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from autograder.authoring.probing import Probe, enable_gradients, gradients_enabled, quiet_run
 from autograder.judging.compare import FLOOR, comparable, tolerance
+from autograder.judging.inprocess import call_of
 from autograder.values.exercise import RANDOM
 from autograder.values.request import Request
 from autograder.worker import arrays
@@ -113,27 +114,14 @@ def _live(values: Any, dtype: str, library: str) -> list[Any]:
 
 
 def _call(request: Request, library: str, strided: bool = False) -> Call:
-    def own(value: Value) -> Any:
-        live = _live([value], request.dtype, library)[0]
-        return _strided(live) if strided else live
-
-    return Call(
-        arguments=[own(value) for value in request.arguments],
-        keywords={name: own(value) for name, value in request.keywords.items()},
-        method=request.method,
-        method_arguments=[own(value) for value in request.method_arguments],
-        attributes={
-            name: _live([value], request.dtype, library)[0]
-            for name, value in request.attributes.items()
-        },
-        read=list(request.read),
-        before=list(request.before),
-        calls=request.calls,
-        dtype=request.dtype,
-        backward=_live([request.backward], request.dtype, library)[0],
-        layouts=[],
-        earlier=[],
-        recording=True,
+    call = call_of(request, library)
+    if not strided:
+        return call
+    return replace(
+        call,
+        arguments=list(map(_strided, call.arguments)),
+        keywords={name: _strided(value) for name, value in call.keywords.items()},
+        method_arguments=list(map(_strided, call.method_arguments)),
     )
 
 

@@ -29,11 +29,11 @@ from autograder.checks.marks import BY_HAND, Draw, by_purpose, marks_of, step_of
 from autograder.checks.memory import InputSeeds, PassingReplies
 from autograder.checks.reference import Reference
 from autograder.checks.standing import standing_checks
-from autograder.checks.student import Student
+from autograder.checks.student import KnownPairs, Student
 from autograder.checks.varied_request import parameters
 from autograder.judging.conditions import STANDING
-from autograder.judging.examples import AnswerPair
-from autograder.judging.expectation import Expectation
+from autograder.judging.examples import AnswerForm, AnswerPair
+from autograder.judging.expectation import Expectation, Refused
 from autograder.values.request import Request, Respondent
 from autograder.values.verdict import Finding, Outcome
 
@@ -235,9 +235,16 @@ class CheckRunner:
         for number, (question, _) in enumerate(talk.judged, start=1):
             # What was compared is asked behind the last question.
             asked = tuple(talk.requests) if talk.compared and number == len(talk.judged) else ()
-            pairs = tuple(talk.compared) if asked else ()
             form = replace(question.expectation.form, tokens=tokens_of(item))
-            record(question.request, replace(question.expectation, form=form), asked, pairs)
+            expectation = replace(question.expectation, form=form)
+            pairs: tuple[AnswerPair, ...] = ()
+            if asked and not isinstance(expectation, Refused):
+                answer = AnswerForm(expectation.expected, expectation.form)
+                known = KnownPairs(self.reference.replay, talk, answer)
+                pairs = tuple(
+                    replace(each, mistakes=tuple(known.mistakes(each))) for each in talk.compared
+                )
+            record(question.request, expectation, asked, pairs)
         for error in run.errors:
             raise author_error(item, error) from error
         if run.finding:

@@ -16,6 +16,7 @@ import pytest
 
 from autograder.checks.marks import title_of
 from autograder.checks.memory import PassingReplies
+from autograder.judging.asking import CheckAnswer
 from autograder.judging.diagnosis import failure
 from autograder.judging.examples import AnswerPair
 from autograder.judging.expectation import CheckFailed, Expectation
@@ -206,6 +207,12 @@ class RunningCheck:
     def verdict(self) -> CheckVerdict:
         """How the check ended."""
         return CheckVerdict.of(self.item.name, title_of(self.item), self.finding)
+
+    @property
+    def seen(self) -> CheckAnswer:
+        """What the check has seen, for what is told of all checks of its step together."""
+        replies = [reply for _, reply in self.conversation.judged]
+        return self.item.name, self.finding, replies[-1] if replies else None
 
     def caught(self, error: BaseException) -> None:
         """Keep what the check raised."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,8 @@ from autograder.checks.reference import Reference, read_reference
 from autograder.errors import Faults, KitError
 from autograder.judging.compare import arrays_of
 from autograder.judging.conditions import STANDING, without_conditions
-from autograder.judging.distribution import Distributed
+from autograder.judging.diagnosis import Candidate
+from autograder.judging.distribution import Distributed, fault_in_draw
 from autograder.judging.examples import AnswerPair, Example, write_examples
 from autograder.judging.expectation import Agrees, Expectation, Refused, judge
 from autograder.judging.value_words import type_words
@@ -263,26 +264,35 @@ def _recorder(reference: Reference, item: pytest.Item, examples: list[Example]) 
             reply = reference.expected(replace(request, dtype=""))
             if isinstance(reply, Returned):
                 refuse_wrong_axes(reference, request, reply)
-        # A random draw is too long to write down, and its faults have sentences of their own.
-        named = not isinstance(expectation, Distributed | Refused)
         step = step_of(item) or ""
         known = {
             mistake.name for each in examples if each.step == step for mistake in each.mistakes
         }
         # A standing check is asked about code that shows none of the others.
         told = known if item.name.startswith(STANDING) else set()
-        mistakes = tuple(
+        named = not isinstance(expectation, Refused)
+        shown = (
             candidate
             for candidate in (reference.replay.singles(request) if named else ())
             # One that does not show on these inputs has nothing to say about them.
             if candidate.name not in told and judge(expectation, request, candidate.reply, ())
         )
+        mistakes = tuple(_written(expectation, shown))
         name = getattr(item, "originalname", item.name)
         about = step, name, title_of(item)
         calls = _calls_of(reference, request, expectation)
         examples.append(Example(*about, request, expectation, mistakes, asked, pairs, calls))
 
     return record
+
+
+def _written(expectation: Expectation, mistakes: Iterable[Candidate]) -> Iterator[Candidate]:
+    """Give mistakes as they are written down: of a random draw, only what is wrong with it."""
+    for each in mistakes:
+        if not isinstance(expectation, Distributed):
+            yield each
+        elif reply := fault_in_draw(expectation, each.reply):
+            yield replace(each, reply=reply)
 
 
 def _calls_of(

@@ -23,8 +23,7 @@ from autograder.checks.own_layer import (
     faulty_steps,
 )
 from autograder.checks.reference import KEPT, suspects_after
-from autograder.judging.asking import PassedQuestion, reconciled
-from autograder.judging.conditions import beside_long_axes, other_call_words
+from autograder.judging.asking import told_together
 from autograder.judging.expectation import judge
 from autograder.tracing.wrong_step import Spoiler
 from autograder.values.exercise import Step
@@ -33,7 +32,6 @@ from autograder.values.request import (
     ReadableRespondent,
     Reply,
     Respondent,
-    Returned,
 )
 from autograder.values.verdict import ChainVerdict, CheckVerdict, Finding, Outcome, StepVerdict
 
@@ -334,12 +332,10 @@ class StepJudge:
         if not found:
             return tuple(run.verdict for run in seen)
         passed = [question for run in seen for question in self._passed(run)]
-        findings = reconciled(
-            [run.finding for run in seen], passed, lambda name: self._shows(name, passed)
+        findings = told_together(
+            [run.seen for run in seen], passed, lambda name: self._shows(name, passed)
         )
-        told_of = (_of_another_call(run, finding, passed) for run, finding in zip(seen, findings))
-        last = (beside_long_axes(run.item.name, found) for run, found in zip(seen, told_of))
-        return tuple(replace(run, finding=finding).verdict for run, finding in zip(seen, last))
+        return tuple(replace(run, finding=finding).verdict for run, finding in zip(seen, findings))
 
     def _asked(self, items: Iterable[pytest.Item], terms: CheckTerms) -> list[RunningCheck]:
         """Begin checks, and ask what is open of their questions together."""
@@ -376,33 +372,20 @@ class StepJudge:
                 break
         return seen
 
-    def _passed(self, run: RunningCheck) -> list[PassedQuestion]:
+    def _passed(self, run: RunningCheck) -> list[CheckQuestion]:
         """Return the questions that were answered right; a check ends with the first wrong one."""
         if not run.called:
             self.runner.in_full(run)
         judged = [question for question, _ in run.conversation.judged]
-        right = judged[:-1] if run.finding else judged
-        return [PassedQuestion(question.request, question.expectation) for question in right]
+        return judged[:-1] if run.finding else judged
 
-    def _shows(self, name: str, passed: Iterable[PassedQuestion]) -> bool:
+    def _shows(self, name: str, passed: Iterable[CheckQuestion]) -> bool:
         """Say whether a known mistake would have failed a question that was answered right."""
         for each in passed:
             known = self.runner.reference.replay.again(each.request, name)
             if known and judge(each.expectation, each.request, known.reply, ()):
                 return True
         return False
-
-
-def _of_another_call(
-    run: RunningCheck, finding: Finding | None, passed: Iterable[PassedQuestion]
-) -> Finding | None:
-    """Return a finding on a result of a wrong shape, which may be the right one of another call."""
-    if finding is None or finding.outcome is not Outcome.WRONG_SHAPE or finding.misconception:
-        return finding
-    ((_, reply),) = run.conversation.judged[-1:]
-    if isinstance(reply, Returned) and any(each.is_answered_by(reply) for each in passed):
-        return other_call_words(finding)
-    return finding
 
 
 def _found(run: RunningCheck) -> bool:

@@ -9,25 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import takewhile
 
 import numpy as np
 
 from autograder.checks.author_error import reference_failed
 from autograder.checks.conversation import CheckQuestion, Conversation
 from autograder.checks.reference import Reference, Replay
+from autograder.judging.asking import asked_further, unsteady
 from autograder.judging.compare import ResultSpec
 from autograder.judging.conditions import (
     MOST_ENTRIES,
     conditions_of,
-    explained,
     gradient_words,
     influence_words,
     influences,
-    random_words,
 )
-from autograder.judging.diagnosis import Candidate, named, same
-from autograder.judging.distribution import Distributed, with_seed
-from autograder.judging.examples import AnswerForm, AnswerPair
+from autograder.judging.diagnosis import Candidate
+from autograder.judging.distribution import Distributed
+from autograder.judging.examples import AnswerForm, AnswerPair, PairMistake
 from autograder.judging.expectation import (
     Agrees,
     CheckFailed,
@@ -36,7 +36,7 @@ from autograder.judging.expectation import (
     judge,
     with_attributes,
 )
-from autograder.judging.layers import LinearLayers, with_shared_layers
+from autograder.judging.layers import LinearLayers
 from autograder.values.exercise import signature_of
 from autograder.values.request import Failed, Reply, Request, Returned
 from autograder.values.verdict import Finding, Outcome
@@ -53,13 +53,13 @@ class KnownPairs:
     conversation: Conversation
     form: AnswerForm
 
-    def alike(self, pair: AnswerPair, *answers: tuple[Request, Reply]) -> Iterator[Candidate]:
-        """Give the mistakes that are amiss in the same arrays of `pair`, and nowhere before."""
-        amiss = self.form.amiss(pair, *answers)
+    def mistakes(self, pair: AnswerPair) -> Iterator[PairMistake]:
+        """Give the mistakes of which the two answers of `pair` are amiss, and nothing before."""
         request = self.conversation.requests[pair.first]
-        for known in self.replay.singles(request) if amiss else ():
-            if self._amiss(known.name, pair) == amiss and self._passes(known, request):
-                yield known
+        for known in self.replay.singles(request):
+            amiss = self._amiss(known.name, pair)
+            if amiss and self._passes(known, pair):
+                yield PairMistake(known.name, known.words, known.step, amiss)
 
     def _amiss(self, name: str, pair: AnswerPair) -> tuple[str, ...] | None:
         """Return the arrays in which two answers of a mistake are amiss; None for other forms."""
@@ -69,12 +69,14 @@ class KnownPairs:
         answers = [(request, each.reply) for request, each in zip(requests, known) if each]
         return self.form.amiss(pair, *answers) if len(answers) == len(requests) else None
 
-    def _passes(self, known: Candidate, request: Request) -> bool:
+    def _passes(self, known: Candidate, pair: AnswerPair) -> bool:
         """Say whether a mistake passes what the student's code has passed in this check."""
+        request = self.conversation.requests[pair.first]
         expected = [question.expectation for question, _ in self.conversation.judged]
         if any(judge(each, request, known.reply, (), False) for each in expected):
             return False
-        return not any(self._amiss(known.name, pair) for pair in self.conversation.compared[:-1])
+        before = takewhile(lambda each: each is not pair, self.conversation.compared)
+        return not any(self._amiss(known.name, each) for each in before)
 
 
 # What a student's code gave to one question of a check, and the ways to look at it.
@@ -133,14 +135,15 @@ class Answer:
             self.student.conversation.compared.append(pair)
             answers = (self.request, self._reply), (other.request, other._reply)
             form = AnswerForm(self._expected(), self._form())
-            finding = form.judge(pair, *answers)
-            if finding and self.student.naming():
-                known = KnownPairs(self.student.reference.replay, self.student.conversation, form)
-                raise CheckFailed(named(finding, known.alike(pair, *answers)))
-            if finding:
+            if finding := form.judge(pair, self._mistakes(pair, form), *answers):
                 raise CheckFailed(finding)
 
         self.student.conversation.look(judged)
+
+    def _mistakes(self, pair: AnswerPair, form: AnswerForm) -> Iterator[PairMistake]:
+        if self.student.naming():
+            conversation = self.student.conversation
+            yield from KnownPairs(self.student.reference.replay, conversation, form).mistakes(pair)
 
     @property
     def _reply(self) -> Reply:
@@ -166,20 +169,15 @@ class Answer:
         finding = self._judged(self.request, expectation, reply)
         if not finding:
             return
-        finding = explained(finding, self.request, expectation, self._asked_again)
-        if isinstance(expectation, LinearLayers):
-            finding = with_shared_layers(finding, self.request, reply, self._answered)
-        if isinstance(expectation, LinearLayers | Distributed):
-            finding = with_seed(finding, self.request, self._answered)
+        finding = asked_further(finding, question, reply, self._answered, self._asked_again)
         unnamed = finding.outcome is Outcome.WRONG_VALUES and not finding.misconception
         if self.student.naming() and unnamed and isinstance(expectation, Agrees):
-            finding = self._beside(finding, expectation)
+            told = unsteady(finding, question, reply, self._answered)
+            finding = told or self._beside(finding, expectation)
         raise CheckFailed(finding)
 
     def _beside(self, finding: Finding, expectation: Agrees) -> Finding:
-        """Return an unnamed finding with what other questions tell about it."""
-        if not self._repeats():
-            return random_words(finding, self._is_right_in_evaluation(expectation))
+        """Return an unnamed finding with what the reference tells about it."""
         if self._reads_gradients:
             forward = self._asked(replace(self.request, read=(), backward=None))
             values = Agrees(forward._expected(), forward._form())
@@ -219,21 +217,6 @@ class Answer:
     def _reads_gradients(self) -> bool:
         names = self._names
         return bool(names) and all(name.endswith(".grad") for name in names)
-
-    def _repeats(self) -> bool:
-        """Say whether the same question gets the same answer once more, as far as can be told."""
-        form = self._form()
-        again = self._asked(self.request)._reply
-        first, second = (with_attributes(self.request, reply) for reply in (self._reply, again))
-        if not isinstance(first, Returned) or not isinstance(second, Returned):
-            return True
-        return same(first, second, form) or not same(first, first, form)
-
-    def _is_right_in_evaluation(self, expectation: Agrees) -> bool:
-        if self.request.method is None or self.student.reference.exercise.library != "torch":
-            return False
-        evaluated = self._asked(replace(self.request, before=(*self.request.before, "eval")))
-        return judge(expectation, evaluated.request, evaluated._reply, (), describe=False) is None
 
     def _asked_again(self, request: Request, expectation: Expectation) -> Finding | None:
         """Return the finding on another question, asked of the same code."""

@@ -7,15 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
 from autograder.judging.compare import compare, sizes_of
-from autograder.judging.conditions import STANDING, beside_long_axes, explained, random_words
+from autograder.judging.conditions import (
+    STANDING,
+    Judge,
+    beside_long_axes,
+    explained,
+    other_call_words,
+    random_words,
+)
 from autograder.judging.diagnosis import PAIR, described_together, same, told_by_cause, worded
 from autograder.judging.distribution import Distributed, with_seed
 from autograder.judging.examples import AnswerForm, Example
-from autograder.judging.expectation import Agrees, Expectation, Refused, judge
+from autograder.judging.expectation import (
+    Agrees,
+    Expectation,
+    Refused,
+    judge,
+    with_attributes,
+)
 from autograder.judging.layers import LinearLayers, with_shared_layers
 from autograder.values.exercise import Step
 from autograder.values.request import Failed, Reply, Request, Respondent, Returned
@@ -61,32 +75,65 @@ def _holds_nan(reply: Returned) -> bool:
 # The findings of one step put together: one name for all of them, or what is true of them.
 
 
-@dataclass(frozen=True)
-class PassedQuestion:
-    """A question that was answered as expected."""
-
-    request: Request
-    expectation: Expectation
+class AskedQuestion(Protocol):
+    """What is asked of a step, and what is expected of the answer."""
 
     @property
-    def measure(self) -> Measure | None:
-        """The factor of a right result, which is 1, and the sizes where that was seen."""
-        if not isinstance(self.expectation, Agrees) or self.request.read:
-            return None
-        expected, form = self.expectation.expected, self.expectation.form
-        return Measure(1.0, sizes_of(expected, form, self.request))
+    def request(self) -> Request:
+        """What is asked."""
 
-    def is_answered_by(self, reply: Returned) -> bool:
-        """Say whether a reply, be it to another question of the step, is the answer to this."""
-        wanted = self.expectation
-        if not isinstance(wanted, Agrees) or self.request.read or self.request.method:
-            return False
-        return compare(reply.value, wanted.expected, wanted.form) is None
+    @property
+    def expectation(self) -> Expectation:
+        """What is expected."""
+
+
+def _measure(passed: AskedQuestion) -> Measure | None:
+    """Return the factor of a right result, which is 1, and the sizes where that was seen."""
+    wanted = passed.expectation
+    if not isinstance(wanted, Agrees) or passed.request.read:
+        return None
+    return Measure(1.0, sizes_of(wanted.expected, wanted.form, passed.request))
+
+
+def _is_answer_to(passed: AskedQuestion, reply: Returned) -> bool:
+    """Say whether a reply, be it to another question of the step, is the answer to this."""
+    wanted = passed.expectation
+    if not isinstance(wanted, Agrees) or passed.request.read or passed.request.method:
+        return False
+    return compare(reply.value, wanted.expected, wanted.form) is None
+
+
+# The name of a check, the finding on one of its questions, and the reply to that.
+CheckAnswer = tuple[str, Finding | None, Reply | None]
+
+
+def told_together(
+    checks: Sequence[CheckAnswer],
+    passed: Sequence[AskedQuestion],
+    ruled_out: Callable[[str], bool],
+) -> tuple[Finding | None, ...]:
+    """Return the findings of a step, in class and at home, as they are told: see `reconciled`."""
+    findings = reconciled([finding for _, finding, _ in checks], passed, ruled_out)
+    return tuple(
+        beside_long_axes(check, _of_another_call(finding, reply, passed))
+        for finding, (check, _, reply) in zip(findings, checks)
+    )
+
+
+def _of_another_call(
+    finding: Finding | None, reply: Reply | None, passed: Iterable[AskedQuestion]
+) -> Finding | None:
+    """Return a finding on a result of a wrong shape, which may be the right one of another call."""
+    if finding is None or finding.outcome is not Outcome.WRONG_SHAPE or finding.misconception:
+        return finding
+    if isinstance(reply, Returned) and any(_is_answer_to(each, reply) for each in passed):
+        return other_call_words(finding)
+    return finding
 
 
 def reconciled(
     findings: Sequence[Finding | None],
-    passed: Sequence[PassedQuestion] = (),
+    passed: Sequence[AskedQuestion] = (),
     ruled_out: Callable[[str], bool] = lambda name: False,
 ) -> tuple[Finding | None, ...]:
     """Name the one mistake that explains all findings of a step, or describe what is wrong.
@@ -139,7 +186,7 @@ def _settled(finding: Finding | None, chosen: str | None) -> Finding | None:
 
 
 def _described(
-    findings: Sequence[Finding | None], passed: Sequence[PassedQuestion]
+    findings: Sequence[Finding | None], passed: Sequence[AskedQuestion]
 ) -> list[Finding | None]:
     """Describe the findings that are left without a name, all in the same way if one fits all."""
     told = [finding and replace(finding, evidence=None) for finding in findings]
@@ -149,17 +196,48 @@ def _described(
             places.append(place)
             bare.append(replace(finding, evidence=None))
             claims.append(finding.evidence.claims())
-    measures = [question.measure for question in passed] if bare else []
+    measures = [_measure(question) for question in passed] if bare else []
     together = described_together(bare, claims, [measure for measure in measures if measure])
     for place, finding in zip(places, together):
         told[place] = finding
     return told
 
 
-UNSTEADY = (
-    "Asked the same twice, your code gives two different results.",
-    "What does it draw or make anew in each call?",
-)
+# What further questions tell about a wrong answer to one.
+
+Ask = Callable[[Request], Reply]
+
+
+def asked_further(
+    finding: Finding, question: AskedQuestion, reply: Reply, ask: Ask, again: Judge
+) -> Finding:
+    """Return a finding with what the same code tells about it when it is asked more.
+
+    `again` asks another question and judges the answer.
+    """
+    request, expectation = question.request, question.expectation
+    finding = explained(finding, request, expectation, again)
+    if isinstance(expectation, LinearLayers):
+        finding = with_shared_layers(finding, request, reply, ask)
+    if isinstance(expectation, LinearLayers | Distributed):
+        finding = with_seed(finding, request, ask)
+    return finding
+
+
+def unsteady(finding: Finding, question: AskedQuestion, reply: Reply, ask: Ask) -> Finding | None:
+    """Return a finding told by the change of numbers from call to call, None where they stay."""
+    request, expectation = question.request, question.expectation
+    first, second = (with_attributes(request, each) for each in (reply, ask(request)))
+    if not isinstance(first, Returned) or not isinstance(second, Returned):
+        return None
+    if same(first, second, expectation.form) or not same(first, first, expectation.form):
+        return None
+    if request.method is None:
+        return random_words(finding, of_layer=False)
+    evaluated = replace(request, before=(*request.before, "eval"))
+    fault = judge(expectation, evaluated, ask(evaluated), (), describe=False)
+    return random_words(finding, right_in_evaluation=fault is None)
+
 
 OWN_WEIGHTS = (
     "Each new instance of your class gives another result, although the check puts the same "
@@ -219,11 +297,13 @@ def public_checks(step: str, examples: Iterable[Example]) -> int:
 
 
 def is_asked_after(example: Example, answers: Iterable[AskedExample]) -> bool:
-    """Say whether an example is asked after `answers` about its step.
+    """Say whether an example is asked after `answers` about its step, as in class.
 
-    One of a standing check is asked only when all of them are right.
+    A check ends with its first wrong answer, and a standing one begins only when all are right.
     """
-    return not example.check.startswith(STANDING) or not any(each.finding for each in answers)
+    wrong = {(each.example.check, each.example.title) for each in answers if each.finding}
+    own = (example.check, example.title)
+    return own not in wrong and not (wrong and example.check.startswith(STANDING))
 
 
 def ask_example(example: Example, respondent: Respondent) -> AskedExample:
@@ -235,13 +315,9 @@ def ask_example(example: Example, respondent: Respondent) -> AskedExample:
     reply = respondent.ask(example.request)
     finding = judge(example.expectation, example.request, reply, example.mistakes)
     if finding:
-        finding = explained(finding, example.request, example.expectation, again)
+        finding = asked_further(finding, example, reply, respondent.ask, again)
         finding = with_first_nan(finding, example.request, reply, respondent)
         finding = _unsteady(finding, example, reply, respondent)
-        if isinstance(example.expectation, LinearLayers):
-            finding = with_shared_layers(finding, example.request, reply, respondent.ask)
-        if isinstance(example.expectation, LinearLayers | Distributed):
-            finding = with_seed(finding, example.request, respondent.ask)
     return AskedExample(example, reply, finding or _compared(example, respondent))
 
 
@@ -252,27 +328,24 @@ def _compared(example: Example, respondent: Respondent) -> Finding | None:
     form = AnswerForm(example.expectation.expected, example.expectation.form)
     replies = [respondent.ask(request) for request in example.asked]
     answers = list(zip(example.asked, replies))
-    found = (form.judge(pair, answers[pair.first], answers[pair.second]) for pair in example.pairs)
+    found = (
+        form.judge(pair, pair.mistakes, answers[pair.first], answers[pair.second])
+        for pair in example.pairs
+    )
     return next(filter(None, found), None)
 
 
 def _unsteady(finding: Finding, example: Example, reply: Reply, respondent: Respondent) -> Finding:
     """Return a finding on numbers without a name, told by their change from call to call."""
     values = finding.outcome is Outcome.WRONG_VALUES and isinstance(example.expectation, Agrees)
-    if finding.misconception or finding.cause or not values or example.request.read:
+    if finding.misconception or not values:
         return finding
-    other = respondent.ask(example.request)
-    if same(reply, other, example.expectation.form):
-        return finding
-    evaluated = replace(example.request, before=(*example.request.before, "eval"))
-    asked = example.request.method and respondent.ask(evaluated)
-    if asked and judge(example.expectation, evaluated, asked, ()) is None:
-        return random_words(finding, right_in_evaluation=True)
-    return told_by_cause(finding, *_unsteady_words(example, respondent))
+    told = unsteady(finding, example, reply, respondent.ask)
+    return _of_own_weights(finding, example, respondent) or told if told else finding
 
 
-def _unsteady_words(example: Example, respondent: Respondent) -> tuple[str, str]:
-    """Say what changes from call to call, or from one new layer to the next."""
+def _of_own_weights(finding: Finding, example: Example, respondent: Respondent) -> Finding | None:
+    """Return the finding on a layer that changes only from one new instance to the next."""
     request = example.request
     layers = dict.fromkeys(name.split(".")[0] for name in request.attributes)
     replies = []
@@ -280,10 +353,10 @@ def _unsteady_words(example: Example, respondent: Respondent) -> tuple[str, str]
         seed(0)  # so that both layers begin with the same weights
         replies.append(respondent.ask(replace(request, calls=calls)))
     if not replies or not same(replies[0], replies[1], example.expectation.form):
-        return UNSTEADY
+        return None
     fact, look = OWN_WEIGHTS
     listed = " and ".join(f"`{name}`" for name in layers)
-    return fact.format(listed), look.format(request.method)
+    return told_by_cause(finding, fact.format(listed), look.format(request.method))
 
 
 def settled(asked: Sequence[AskedExample]) -> tuple[AskedExample, ...]:
@@ -291,10 +364,9 @@ def settled(asked: Sequence[AskedExample]) -> tuple[AskedExample, ...]:
     right = [each.example for each in asked if each.finding is None]
     # An example holds the mistakes that fail it.
     ruled_out = {mistake.name for example in right for mistake in example.mistakes}
-    findings = reconciled(
-        [each.finding for each in asked],
-        [PassedQuestion(example.request, example.expectation) for example in right],
+    findings = told_together(
+        [(each.example.check, each.finding, each.reply) for each in asked],
+        right,
         ruled_out.__contains__,
     )
-    told = (beside_long_axes(each.example.check, found) for each, found in zip(asked, findings))
-    return tuple(replace(each, finding=finding) for each, finding in zip(asked, told))
+    return tuple(replace(each, finding=finding) for each, finding in zip(asked, findings))

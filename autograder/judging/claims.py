@@ -363,13 +363,18 @@ def _masked(seen: Difference) -> Iterator[Claim]:
 
 
 def _other_sums(seen: Difference) -> Iterator[Claim]:
-    """Give over which axes the shares sum to 1, where it is not over each row."""
-    count = seen.expected.ndim
+    """Give over which axes the shares sum to 1, where it is not over each row.
+
+    An axis of a single entry may be one of them or not: both are told, as other results may tell.
+    """
+    count, sizes = seen.expected.ndim, seen.expected.shape
     if count > MOST_AXES or (seen.actual < 0).any() or seen.actual.size < 3:
         return
+    found: set[int] = set()
     for axes in (each for many in range(count) for each in combinations(range(count), many + 1)):
-        entries = int(np.prod([seen.expected.shape[axis] for axis in axes]))
-        if entries > 1 and seen.sums_to_one(axes):
+        longer = {axis for axis in axes if sizes[axis] > 1}
+        if longer and (longer == found if found else seen.sums_to_one(axes)):
+            found = longer
             names, together = listed(list(map(seen.axis, axes))), " together" * (len(axes) > 1)
             fact = (
                 f"The shares sum to 1 along {names}{together}. "
@@ -377,7 +382,6 @@ def _other_sums(seen: Difference) -> Iterator[Claim]:
             )
             look = "Along which axis do the keys of one query lie?"
             yield Claim(f"sums over {axes}", fact, look)
-            return
 
 
 def _about_row_sums(seen: Difference) -> Iterator[Claim]:

@@ -323,7 +323,9 @@ def beside_long_axes(check: str, finding: Finding | None) -> Finding | None:
 # What other questions tell about a wrong answer: asked again, changed, or for the output alone.
 
 
-def random_words(finding: Finding, right_in_evaluation: bool) -> Finding:
+def random_words(
+    finding: Finding, right_in_evaluation: bool = False, of_layer: bool = True
+) -> Finding:
     """Return the finding on an answer that is another one when the same is asked again.
 
     `right_in_evaluation` is True where the answer is as expected after `eval()`.
@@ -336,10 +338,12 @@ def random_words(finding: Finding, right_in_evaluation: bool) -> Finding:
         return told_by_cause(
             finding, fact, "This layer has no dropout. Which line draws at random?"
         )
-    fact = "Asked twice with the same inputs and weights, your code gives different numbers."
+    given = "inputs and weights" if of_layer else "inputs"
+    fact = f"Asked twice with the same {given}, your code gives different numbers."
+    weights = " Does it compute with other weights than its own, such as copies?" * of_layer
     look = (
-        "Is something drawn at random in it, as in a dropout? Does it compute with other weights "
-        "than its own, such as copies? Or is something kept from the call before?"
+        f"Is something drawn at random in it, as in a dropout?{weights} Or is something kept from "
+        "the call before?"
     )
     return told_by_cause(finding, fact, look)
 

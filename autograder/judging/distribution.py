@@ -224,15 +224,15 @@ class Distributed:
 class _Fault:
     """What is wrong with a set of draws: what kind of fault, in which arrays, and how far off.
 
-    `array` is the one whose spread is wrong, which other draws may have for other reasons. `look`
-    says what else is true of it.
+    `sample` is of the numbers whose spread is wrong, which other draws may have for other reasons:
+    how many there are, their mean, spread and tails. `look` says what else is true of them.
     """
 
     kind: str
     arrays: str
     measure: float
-    sentence: str
-    array: np.ndarray | None = None
+    sentence: str = ""
+    sample: tuple[float, ...] = ()
     look: str = ""
 
 
@@ -257,32 +257,57 @@ def judge_distribution(
     )
     known = list(candidates)
 
-    def explains(other: Returned) -> bool:
-        misshapen = compare_form(other.value, expectation.expected, expectation.form)
-        return misshapen is None and _alike(fault, _fault(expectation, other.value))
+    # The worked examples of earlier versions hold no mistakes in a draw.
+    return named_by(
+        finding,
+        known,
+        lambda other: _alike(fault, _known_fault(expectation, other.value)),
+        binding=bool(known),
+    )
 
-    # A worked example of a draw holds no mistakes.
-    return named_by(finding, known, explains, binding=bool(known))
+
+def fault_in_draw(expectation: Distributed, reply: Reply) -> Reply | None:
+    """Return in place of a wrong draw, which is long, what is wrong with it; None if misshapen."""
+    if isinstance(reply, Failed):
+        return reply
+    fault = _known_fault(expectation, reply.value)
+    numbers = np.array([fault.measure, *fault.sample]) if fault else None
+    return Returned((fault.kind, fault.arrays, numbers)) if fault else None
+
+
+def _known_fault(expectation: Distributed, value: Value) -> _Fault | None:
+    """Return what is wrong with the draw of a known mistake, or what was written down of it."""
+    if isinstance(value, tuple) and isinstance(value[0], str):
+        kind, arrays, (measure, *sample) = value
+        return _Fault(kind, arrays, float(measure), sample=tuple(map(float, sample)))
+    misshapen = compare_form(value, expectation.expected, expectation.form)
+    return None if misshapen else _fault(expectation, value)
 
 
 def _alike(actual: _Fault, known: _Fault | None) -> bool:
     if known is None or (actual.kind, actual.arrays) != (known.kind, known.arrays):
         return False
-    if actual.array is not None and known.array is not None:
-        return _one_distribution(actual.array, known.array)
+    if actual.sample and known.sample:
+        return _one_distribution(actual.sample, known.sample)
     return bool(np.isclose(actual.measure, known.measure, rtol=0.2, atol=1e-3))
 
 
-def _one_distribution(array: np.ndarray, other: np.ndarray) -> bool:
+def _sample(array: np.ndarray) -> tuple[float, ...]:
+    spread = float(array.std())
+    return array.size, float(array.mean()), spread, _tails(array) if spread else 0.0
+
+
+def _one_distribution(sample: tuple[float, ...], other: tuple[float, ...]) -> bool:
     """Say whether two samples may be of one distribution: by their mean, spread and tails."""
-    spreads = array.std(), other.std()
-    if not all(spreads):
-        return bool((array == other).all())
-    bound = ERRORS * np.sqrt(2 / array.size)  # of a difference of two estimates
+    (size, *own), (_, *theirs) = sample, other
+    (mean, spread, tails), (known_mean, known_spread, known_tails) = own, theirs
+    if not (spread and known_spread):
+        return np.allclose(own, theirs, rtol=1e-6, atol=0)
+    bound = ERRORS * np.sqrt(2 / size)  # of a difference of two estimates
     closest = [
-        abs(np.log(spreads[0] / spreads[1])) < bound / np.sqrt(2),
-        abs(array.mean() - other.mean()) < bound * max(spreads),
-        abs(_tails(array) - _tails(other)) < bound * np.sqrt(24),
+        abs(np.log(spread / known_spread)) < bound / np.sqrt(2),
+        abs(mean - known_mean) < bound * max(spread, known_spread),
+        abs(tails - known_tails) < bound * np.sqrt(24),
     ]
     return all(closest)
 
@@ -314,7 +339,7 @@ def _fault(expectation: Distributed, value: Value) -> _Fault | None:
                 f"The standard deviation of `{name}` is {spread:.3g}, but {deviation} is expected."
             )
             look = draw_words(array, mean)
-            return _Fault("spread", name, spread / deviation, sentence, array, look)
+            return _Fault("spread", name, spread / deviation, sentence, _sample(array), look)
         if abs(array.mean() - mean) > ERRORS * deviation / np.sqrt(array.size):
             sentence = f"The mean of `{name}` is {array.mean():.3g}, but {mean} is expected."
             off = float(array.mean()) / deviation
@@ -372,7 +397,7 @@ def _spread_together(arrays: Mapping[str, np.ndarray], deviation: float) -> _Fau
         f"The standard deviation of all {numbers.size} numbers together is {spread:.3g}, but "
         f"{deviation} is expected."
     )
-    return _Fault("spread of all", "all", spread / deviation, sentence, numbers)
+    return _Fault("spread of all", "all", spread / deviation, sentence, _sample(numbers))
 
 
 def _is_normalized(array: np.ndarray, mean: float, deviation: float) -> bool:

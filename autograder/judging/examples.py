@@ -23,7 +23,7 @@ import numpy as np
 
 from autograder.errors import KitError
 from autograder.judging.compare import ResultSpec, arrays_of, compare, compare_form
-from autograder.judging.diagnosis import Candidate, failure
+from autograder.judging.diagnosis import Candidate, failure, named
 from autograder.judging.distribution import Distributed
 from autograder.judging.expectation import (
     Agrees,
@@ -207,11 +207,22 @@ def _floats(numbers: Any) -> Any:
 
 
 @dataclass(frozen=True)
+class PairMistake:
+    """A known mistake (see `Candidate`) whose two answers are amiss in some arrays."""
+
+    name: str
+    words: str
+    step: str
+    amiss: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class AnswerPair:
     """Two questions of a check, by their numbers, and whether their answers are the same.
 
     If `same`, every array holds the same numbers in both answers; else every array holds others.
-    `fact` is what to say when that is not so, and `look` where to look next.
+    `fact` is what to say when that is not so, and `look` where to look next. `mistakes` are known
+    ones of which two answers are amiss.
     """
 
     first: int
@@ -219,6 +230,7 @@ class AnswerPair:
     same: bool
     fact: str
     look: str = ""
+    mistakes: tuple[PairMistake, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -228,18 +240,25 @@ class AnswerForm:
     expected: Value
     form: ResultSpec
 
-    def judge(self, pair: AnswerPair, *answers: tuple[Request, Reply]) -> Finding | None:
-        """Return what is not as expected about two answers, or None."""
+    def judge(
+        self, pair: AnswerPair, known: Iterable[PairMistake], *answers: tuple[Request, Reply]
+    ) -> Finding | None:
+        """Return what is not as expected about two answers, or None.
+
+        It is named by what is `known` to be amiss in the same arrays.
+        """
         for request, reply in answers:
             finding = self._misshapen(request, reply)
             if finding:
-                return finding
+                return named(finding, ())
         amiss, arrays = self._amiss(pair, *answers), arrays_of(self.expected, self.form)
         if not amiss:
             return None
         place = f" That is seen in {quoted(amiss)}." * (len(amiss) < len(arrays))
         right = f"The {'layers' if self._of_layers else 'arrays'} and their shapes are right."
-        return Finding(Outcome.WRONG_VALUES, pair.fact + place, right=right, look=pair.look)
+        finding = Finding(Outcome.WRONG_VALUES, pair.fact + place, right=right, look=pair.look)
+        alike = (each for each in known if each.amiss == amiss)
+        return named(finding, [Candidate(each.name, each.words, Returned(None)) for each in alike])
 
     def amiss(self, pair: AnswerPair, *answers: tuple[Request, Reply]) -> tuple[str, ...] | None:
         """Return the names of the arrays in which two answers are not as expected of the pair.
@@ -305,6 +324,11 @@ class Example:
     calls: tuple[LayerCall, ...] = ()
     does: tuple[str, ...] = ()
 
+    @property
+    def known(self) -> tuple[Candidate | PairMistake, ...]:
+        """The mistakes that this example shows, in one answer or in two of them."""
+        return (*self.mistakes, *(each for pair in self.pairs for each in pair.mistakes))
+
 
 def read_examples(folder: Path) -> tuple[Example, ...]:
     """Read the worked examples of an assignment; raise `KitError` when they cannot be read."""
@@ -341,7 +365,7 @@ def mistake_words_of(examples: Iterable[Example]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for example in examples:
-        for each in example.mistakes:
+        for each in example.known:
             found.setdefault(each.name, each.words)
     return found
 
@@ -377,7 +401,8 @@ def _facts(example: Example) -> dict[str, Any]:
     }
     if example.pairs:
         facts["asked"] = [_request(request) for request in example.asked]
-        facts["pairs"] = [asdict(pair) for pair in example.pairs]
+        pairs = map(asdict, example.pairs)
+        facts["pairs"] = [{name: each[name] for name in each if each[name] != ()} for each in pairs]
     if example.calls:
         facts["calls"] = [_call(call) for call in example.calls]
     if example.does:
@@ -485,12 +510,19 @@ def _example(facts: Mapping[str, Any]) -> Example:
     )
     expectation = _read_expectation(facts["expectation"])
     asked = tuple(map(_read_request, facts.get("asked", ())))
-    pairs = tuple(AnswerPair(**pair) for pair in facts.get("pairs", ()))
+    pairs = tuple(map(_read_pair, facts.get("pairs", ())))
     about = facts["step"], facts["check"], facts["title"]
     request = _read_request(facts["request"])
     calls = tuple(map(_read_call, facts.get("calls", ())))
     does = tuple(facts.get("does", ()))
     return Example(*about, request, expectation, mistakes, asked, pairs, calls, does)
+
+
+def _read_pair(facts: Mapping[str, Any]) -> AnswerPair:
+    mistakes = tuple(
+        PairMistake(**{**each, "amiss": tuple(each["amiss"])}) for each in facts.get("mistakes", ())
+    )
+    return AnswerPair(**{**facts, "mistakes": mistakes})
 
 
 def _read_request(asked: Mapping[str, Any]) -> Request:

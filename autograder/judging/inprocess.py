@@ -34,7 +34,6 @@ from autograder.worker.call import (
     Missing,
     StandIn,
     describe,
-    is_raise,
     perform,
 )
 from autograder.worker.wire import OF_ANY_LIBRARY, Value, copied, round_tripped
@@ -67,13 +66,10 @@ class InProcess:
         except Missing as missing:
             return Failed(Outcome.NOT_WRITTEN, not_there(str(missing), request.target))
         except NotImplementedError as error:
-            # The stub names itself, and it may be an earlier step.
-            name, _, rest = str(error).partition(" ")
-            stub = rest == UNWRITTEN
-            if not stub and not _raised_itself(error):
+            stub = describe(error, _lines_asked).get("stub")
+            if stub is None:
                 return Failed(Outcome.RAISED, exception=report(error))
-            detail = not_written(name if stub else request.target)
-            return Failed(Outcome.NOT_WRITTEN, detail, report(error))
+            return Failed(Outcome.NOT_WRITTEN, not_written(stub), report(error))
         except SystemExit as error:
             return Failed(Outcome.CRASHED, exception=report(error))
         except MemoryError as error:
@@ -93,7 +89,7 @@ class InProcess:
         return Watched(reply, watch.calls, frozenset(watch.reached))
 
     def _performed(self, target: Any, request: Request) -> Returned:
-        performed = perform(target, self._call(request))
+        performed = perform(target, call_of(request, self._library))
         return Returned(
             round_tripped(performed.value, self._library),
             tuple(round_tripped(argument, self._library) for argument in performed.after),
@@ -110,34 +106,29 @@ class InProcess:
             ),
         )
 
-    def _call(self, request: Request) -> Call:
-        generators = Generators()
 
-        def own(value: Value) -> Any:
-            return to_library(copied(value), self._library, request.dtype, generators)
+def call_of(request: Request, library: str) -> Call:
+    """Return a request with the values that code gets in this process: copies, in its library."""
+    generators = Generators()
 
-        return Call(
-            arguments=[own(value) for value in request.arguments],
-            keywords={name: own(value) for name, value in request.keywords.items()},
-            method=request.method,
-            method_arguments=[own(value) for value in request.method_arguments],
-            attributes={name: own(value) for name, value in request.attributes.items()},
-            read=list(request.read),
-            before=list(request.before),
-            calls=request.calls,
-            dtype=request.dtype,
-            backward=own(request.backward),
-            layouts=[list(order) if order else None for order in request.layouts],
-            earlier=[EarlierCall.of(own(earlier.values)) for earlier in request.earlier],
-            recording=request.recording,
-        )
+    def own(value: Value) -> Any:
+        return to_library(copied(value), library, request.dtype, generators)
 
-
-def _raised_itself(error: BaseException) -> bool:
-    step = error.__traceback__
-    while step is not None and step.tb_next is not None:
-        step = step.tb_next
-    return step is not None and is_raise(step)
+    return Call(
+        arguments=[own(value) for value in request.arguments],
+        keywords={name: own(value) for name, value in request.keywords.items()},
+        method=request.method,
+        method_arguments=[own(value) for value in request.method_arguments],
+        attributes={name: own(value) for name, value in request.attributes.items()},
+        read=list(request.read),
+        before=list(request.before),
+        calls=request.calls,
+        dtype=request.dtype,
+        backward=own(request.backward),
+        layouts=[list(order) if order else None for order in request.layouts],
+        earlier=[EarlierCall.of(own(earlier.values)) for earlier in request.earlier],
+        recording=request.recording,
+    )
 
 
 def report(error: BaseException) -> ExceptionReport:
@@ -152,7 +143,8 @@ def report(error: BaseException) -> ExceptionReport:
 
 def _lines_asked(file: str) -> list[str] | None:
     installed = "-packages" in file or file.endswith(".pyx") or file.startswith(_PYTHON)
-    return None if installed or Path(file).parent in OURS else linecache.getlines(file)
+    # Code that was made by `exec` has no lines; then the line is told that calls it.
+    return None if installed or Path(file).parent in OURS else linecache.getlines(file) or None
 
 
 # Keeps the random state and the settings of the libraries as they were before a check.

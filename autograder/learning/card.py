@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 
-from autograder.reports.finding import StepText, first_sentence, folded_html, html
+from autograder.reports.finding import StepText, first_sentence, folded_html, html, step_text
 from autograder.reports.panel import Panel
-from autograder.reports.picture import render_panels
+from autograder.reports.picture import Picture, render_panels
 from autograder.reports.text import text_lines
 from autograder.values.symbols import RIGHT, SIMILAR, count, tone
+from autograder.values.verdict import StepVerdict
 
 COLORS = {
     "right": "var(--jp-success-color1, #388e3c)",
@@ -49,6 +50,20 @@ class Card:
     hints: tuple[str, ...] = ()
     similar: str = ""
     foot: str = ""
+
+    @classmethod
+    def of(
+        cls, verdict: StepVerdict, checks: int, picture: Picture, remarks: Sequence[str]
+    ) -> Card:
+        """Return the card of a step with so many `checks`, of which some may not be asked yet."""
+        return cls(
+            headline=f"{verdict.name}: {verdict.checks_passed} of {checks} checks pass.",
+            step=step_text(verdict),
+            later=checks - len(verdict.checks),
+            caption=picture.caption,
+            panels=picture.panels,
+            foot=" ".join(remarks),
+        )
 
     def lines(self) -> tuple[str, ...]:
         """The card as lines of plain text, with the first hint only and what is folded left out."""

@@ -34,7 +34,6 @@ from autograder.reports.finding import (
     finish_body,
     html,
     needed_steps,
-    step_text,
 )
 from autograder.reports.picture import Picture, picture_of
 from autograder.tracing.home import LayerBlame
@@ -314,14 +313,6 @@ class StepReport:
     of: int
     remarks: tuple[str, ...] = ()
 
-    @property
-    def headline(self) -> str:
-        """One line: which step, and how many of its checks passed."""
-        passed = self.verdict.checks_passed
-        if self.verdict.by_layer:
-            return f"{self.step.name}: {DONE_BY_LAYER}"
-        return f"{self.step.name}: {passed} of {self.of} checks pass."
-
     def by_layer(self) -> StepReport:
         """Return the report on a step that is not written, but whose work the layer does."""
         checks = self.verdict.checks
@@ -331,17 +322,11 @@ class StepReport:
     def card(self) -> Card:
         """The whole report as a person reads it; the cell below asks the lesson's question."""
         if self.verdict.by_layer:
-            return Card(self.headline, StepText(BY_LAYER, (), FindingText()))
-        return Card(
-            headline=self.headline,
-            step=step_text(self.verdict),
-            later=self.of - len(self.verdict.checks),
-            caption=self.picture.caption,
-            panels=self.picture.panels,
-            hints=() if self.verdict.passes else self.step.hints,
-            similar=self.step.similar,
-            foot=" ".join(self.remarks),
-        )
+            headline = f"{self.step.name}: {DONE_BY_LAYER}"
+            return Card(headline, StepText(BY_LAYER, (), FindingText()))
+        hints = () if self.verdict.passes else self.step.hints
+        card = Card.of(self.verdict, self.of, self.picture, self.remarks)
+        return replace(card, hints=hints, similar=self.step.similar)
 
     def lines(self) -> tuple[str, ...]:
         """The report as lines of plain text."""

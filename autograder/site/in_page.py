@@ -29,7 +29,7 @@ from autograder.learning.workspace import home_words
 from autograder.play.in_child import SPEAKING
 from autograder.play.language_model import loss_words, read_costs, spoken_mistake_words
 from autograder.play.performance import hear
-from autograder.reports.finding import html, needed_steps, step_text
+from autograder.reports.finding import html, needed_steps
 from autograder.submission.cells import find_definitions, parsed
 from autograder.submission.code import Texts, code_in, without_magics
 from autograder.submission.file_text import Unreadable, plain_text
@@ -430,13 +430,4 @@ def _paragraphs(said: Iterable[str]) -> str:
 
 
 def _card(run: StepRun, remarks: Sequence[str]) -> Card:
-    """Return the card of a step, as a notebook shows it."""
-    picture = picture_of_run(run)
-    return Card(
-        headline=f"{run.step.name}: {run.checks_passed} of {run.total} checks pass.",
-        step=step_text(run.verdict),
-        later=run.total - len(run.verdict.checks),
-        caption=picture.caption,
-        panels=picture.panels,
-        foot=" ".join(remarks),
-    )
+    return Card.of(run.verdict, run.total, picture_of_run(run), remarks)

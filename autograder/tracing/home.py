@@ -113,7 +113,7 @@ class LayerBlame:
             return waiting(finding, parent, example.request.target)
         if finding.outcome not in TOLD:
             return finding
-        mistake = (each for each in example.mistakes if each.name == finding.misconception)
+        mistake = (each for each in example.known if each.name == finding.misconception)
         step = next((each.step for each in mistake), "")  # "" for one of the layer itself
         if told := layer.told(finding, step):
             return told

@@ -12,13 +12,14 @@ import pytest
 
 from autograder.checks.reference import read_reference
 from autograder.judging.asking import ask_examples
-from autograder.judging.examples import read_examples
+from autograder.judging.examples import mistake_words_of, read_examples
 from autograder.judging.inprocess import InProcess
 from autograder.values.verdict import Finding
 from support.learner_workspace import ROOT
 
-SAME = "Two calls with different seeds in `rng` give the same numbers."
-OTHERS = "Two calls with the same seed in `rng` give different numbers."
+SAME = "Your weights stay the same when `rng` has another seed: they do not come from it."
+OTHERS = "Your weights change although `rng` has the same seed: they do not come from it alone."
+ONE_OTHER = "Two calls with the same seed in `rng` give different numbers. That is seen in `{}`."
 STREAM = "Two calls with one and the same generator give the same numbers."
 LAYERS = "Two calls make layers with the same numbers."
 SEED = "After your code has run, PyTorch draws the same random numbers every time."
@@ -45,7 +46,7 @@ WRONG = {
     "one matrix of four": (
         f"{START}    *others, _ = (rng.normal(0, 0.02, shape) for _ in range(4))\n"
         "    return (*others, np.random.normal(0, 0.02, shape))\n",
-        f"{OTHERS} That is seen in `output_weights`.",
+        ONE_OTHER.format("output_weights"),
     ),
 }
 RIGHT = {
@@ -118,4 +119,16 @@ def test_every_way_to_draw_from_the_generator_passes(code: str) -> None:
 def test_a_layer_is_held_to_the_same(exercise: str, lines: str, fact: str) -> None:
     step = "SingleHeadAttention" if exercise == "numpy_single_head" else "MultiHeadAttention"
     finding = told(exercise, step, CLASS.format(name=step, lines=lines))
-    assert (finding.fact if finding else "") == fact
+    # What a known mistake is about is told in a layer, too.
+    of_step = (
+        "The fault is in `initialize_weights`, or in the part of `__init__` that does its work. "
+    )
+    assert (finding.fact.removeprefix(of_step) if finding else "") == fact
+
+
+def test_mistakes_that_only_two_answers_show_have_words_and_a_step() -> None:
+    examples = read_examples(ROOT / "assignments" / "numpy_single_head")
+    assert mistake_words_of(examples)["numbers_of_a_fixed_seed"].startswith(SAME)
+    layer = [each for each in examples if each.step == "SingleHeadAttention" and each.pairs]
+    steps = {each.name: each.step for example in layer for each in example.known}
+    assert steps["numbers_of_a_fixed_seed"] == "initialize_weights"

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder.judging.asking import PassedQuestion, reconciled
+from autograder.checks.conversation import CheckQuestion
+from autograder.judging.asking import reconciled
 from autograder.judging.compare import ResultSpec
 from autograder.judging.diagnosis import PAIR, Candidate, diagnose
 from autograder.judging.expectation import Agrees, judge
@@ -176,7 +177,7 @@ def test_an_expression_holds_at_every_size_also_where_the_result_is_right() -> N
 
     one = [found(fixed, 3)]
     passed = question(6)
-    known = PassedQuestion(passed, Agrees(right(*passed.arguments), FORM))
+    known = CheckQuestion(passed, lambda: Agrees(right(*passed.arguments), FORM))
     (finding,) = reconciled(one, [known])
     assert finding and "argument number 2, divided by the square root of 6" in finding.fact
 

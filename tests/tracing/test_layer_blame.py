@@ -346,7 +346,9 @@ def test_an_error_of_the_backward_pass_has_no_line_of_the_library() -> None:
 
 def test_a_layer_that_draws_anew_in_each_call_is_told_so() -> None:
     told = words(TORCH, ("project_output(attention_output, self.Wo)", "torch.rand_like(x)"))
-    assert "Asked the same twice, your code gives two different results." in told
+    assert (
+        "Asked twice with the same inputs and weights, your code gives different numbers." in told
+    )
 
 
 def test_shapes_that_do_not_line_up_leave_out_plain_numbers() -> None:

@@ -472,7 +472,7 @@ def test_weights_beside_the_expected_ones_are_told_and_not_a_draw_in_each_call()
     library = "self.own = nn.MultiheadAttention(hidden_size, num_heads, batch_first=True)"
     told = words(HEADS, added(library), (SPLIT, f"return self.own(x, x, x)[0]\n        {SPLIT}"))
     assert "the check puts the same weights into `Wqkv` and `Wo`." in told
-    assert "Asked the same twice" not in told
+    assert "Asked twice" not in told
 
 
 def test_a_layer_that_is_no_module_is_told_so() -> None:
