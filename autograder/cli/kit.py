@@ -24,8 +24,6 @@ from autograder.values.this_machine import fault_of
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from autograder.course.creation import Course
-
 # Readable substitutes for the signs that a terminal's encoding lacks.
 #
 # Not every terminal knows UTF-8: a Windows console may know cp1252, a server only ASCII. A sign
@@ -141,20 +139,6 @@ def say(words: str, style: str = "") -> None:
 def each_of(*added: Callable[[Added], Added]) -> Callable[[Added], Added]:
     """Add several arguments and options to a command, in this order."""
     return lambda command: reduce(lambda made, add: add(made), reversed(added), command)
-
-
-def one_exercise(course: Course, name: str | None, cure: str = "add --exercise with one of") -> str:
-    """Return the exercise of a course that is named, or its only one; raise `KitError` if unclear.
-
-    `cure` says how one is named.
-    """
-    if not name and len(course.exercises) != 1:
-        raise KitError(
-            "the course has several exercises",
-            place=str(course.directory),
-            cure=f"{cure}: {', '.join(course.exercises)}",
-        )
-    return course.exercise(name or course.exercises[0]).name
 
 
 def example(command: str) -> str:

@@ -13,16 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from autograder.cli.kit import (
-    FOLDER,
-    SOLUTIONS,
-    each_of,
-    example,
-    one_exercise,
-    out,
-    say,
-    source_folders,
-)
+from autograder.cli.kit import FOLDER, SOLUTIONS, each_of, example, out, say, source_folders
 from autograder.errors import KitError
 from autograder.values.sanitize import listed, terminal_line
 from autograder.values.symbols import count
@@ -135,7 +126,7 @@ def _in_course(
     from autograder.platforms.delivery import Destination
 
     course = read_course(directory)
-    name = one_exercise(course, exercise)
+    name = course.only_exercise(exercise).name
 
     def moment_of(folder: Path) -> datetime | None:
         found: datetime | None = timestamp(folder, course.hand_ins)
@@ -389,7 +380,7 @@ def _course_of(path: Path, exercise: str | None) -> tuple[Course, str] | None:
             place=str(path),
             cure=f"name the course: {directory}",
         )
-    return course, one_exercise(course, exercise or own)
+    return course, course.only_exercise(exercise or own).name
 
 
 def _say_some(lines: Sequence[str], style: str = "") -> None:

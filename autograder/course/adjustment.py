@@ -6,7 +6,6 @@ the instructor's own are in the course's folder `own-steps/EXERCISE/`.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -23,6 +22,7 @@ from nbformat import NotebookNode
 from autograder.errors import KitError
 from autograder.grading.class_task import CONFIG
 from autograder.grading.digest import exercise_hash, judging_hash
+from autograder.submission.file_text import digest_of
 from autograder.values.files import read_small, replace_file
 
 POINTS = "points"
@@ -177,7 +177,7 @@ def copy_files(exercise: str, made: dict[str, bytes], solution: Path) -> dict[Pa
     made: its files by their names; solution: the instructor's folder of it.
     """
     facts = {
-        "files": {name: digest(content) for name, content in sorted(made.items())},
+        "files": {name: digest_of(content) for name, content in sorted(made.items())},
         "exercise_hash": exercise_hash(solution),
         "judging_hash": judging_hash(solution),
     }
@@ -192,9 +192,12 @@ def configuration_copy(text: str) -> dict[Path, bytes]:
     return {MADE / CONFIG: text.encode("utf-8")}
 
 
-def digest(content: bytes) -> str:
-    """Return the SHA-256 of a file."""
-    return hashlib.sha256(content).hexdigest()
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file of a course, "" when it is not there."""
+    try:
+        return digest_of(read_small(path, LARGEST_FILE))
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
 
 
 def read_notebook(content: bytes, place: Path) -> NotebookNode:
@@ -244,7 +247,7 @@ class PendingUpdate:
         """
         left = []
         for name, (before, after) in self.files.items():
-            there = _digest(self.course / name)
+            there = file_digest(self.course / name)
             if there not in (before, after):
                 raise KitError(
                     f"{name} has changed since an update of this course was stopped",
@@ -283,8 +286,8 @@ def write_down(
     part.mkdir(parents=True)
     facts = {}
     for path, content in files.items():
-        facts[path.as_posix()] = (_digest(course / path), digest(content))
-        replace_file(part / _stored(digest(content)), content, _mode(course / path))
+        facts[path.as_posix()] = (file_digest(course / path), digest_of(content))
+        replace_file(part / _stored(digest_of(content)), content, _mode(course / path))
     manifest = {"files": facts, "exercises": list(exercises), "backup": backup.name}
     (part / _MANIFEST).write_text(json.dumps(manifest, indent=2), encoding="utf-8")
     shutil.rmtree(course / PENDING, ignore_errors=True)
@@ -336,10 +339,3 @@ def _stored(name: str) -> str:
 def _mode(path: Path) -> int | None:
     """Return who may read a file; there may be a password in it, and its copies are like it."""
     return stat.S_IMODE(path.stat().st_mode) if path.is_file() else None
-
-
-def _digest(path: Path) -> str:
-    try:
-        return digest(read_small(path, LARGEST_FILE))
-    except (FileNotFoundError, NotADirectoryError):
-        return ""

@@ -24,8 +24,8 @@ import tomli_w
 from markupsafe import Markup, escape
 
 from autograder import __version__
-from autograder.course.adjustment import LARGEST_FILE, MADE, OWN, STATE
-from autograder.course.creation import NOT_COPIED, Course
+from autograder.course.adjustment import MADE, OWN, STATE, read_own_configuration
+from autograder.course.creation import LARGEST_FACTS, NOT_COPIED, Course
 from autograder.course.gradebook_entries import not_marks
 from autograder.course.intake import SECRET
 from autograder.course.settings import gradebook_address, read_settings, whole_gradebook, within
@@ -100,19 +100,12 @@ def _fill(course: Course, part: Path, target: Path) -> Iterator[str]:
     for name in _FOLDERS:
         if (course.directory / name).is_dir():
             shutil.copytree(course.directory / name, part / name, ignore=NOT_COPIED, symlinks=True)
-    text = _text(course, CONFIG)
+    text = read_own_configuration(course.directory)
     if text is not None:
         text, changed = _for_another_term(text, course, target)
         write_whole(part / CONFIG, text)
         yield from changed
     write_whole(part / FACTS, _facts(course, target))
-
-
-def _text(course: Course, name: str) -> str | None:
-    try:
-        return read_small(course.directory / name, LARGEST_FILE).decode("utf-8")
-    except FileNotFoundError:
-        return None
 
 
 def _for_another_term(text: str, course: Course, target: Path) -> tuple[str, list[str]]:
@@ -147,7 +140,7 @@ def _inside(course: Course, value: ast.expr) -> bool:
 
 def _facts(course: Course, target: Path) -> str:
     """Return `attn.toml` with the way from the copy to the solutions."""
-    text = _text(course, FACTS) or ""
+    text = read_small(course.directory / FACTS, LARGEST_FACTS).decode("utf-8")
     named = Path(str(tomllib.loads(text)["solutions"]))
     if named.is_absolute():
         return text

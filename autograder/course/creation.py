@@ -218,6 +218,19 @@ class Course:
             )
         return read_exercise(self.solution(name))
 
+    def only_exercise(self, name: str | None, cure: str = "add --exercise with one of") -> Exercise:
+        """Read the exercise that is named, or the only one; raise `KitError` if that is unclear.
+
+        `cure` says how one is named.
+        """
+        if not name and len(self.exercises) != 1:
+            raise KitError(
+                "the course has several exercises",
+                place=str(self.directory),
+                cure=f"{cure}: {', '.join(self.exercises)}",
+            )
+        return self.exercise(name or self.exercises[0])
+
     def solution(self, name: str) -> Path:
         """The folder of an exercise with its solution: the kit's, or the course's own version."""
         if name in self.adjustments:

@@ -184,7 +184,7 @@ def whole_gradebook(course: Course, settings: Config, exercise: str) -> Iterator
         raise _not_released(course, exercise)
     with _database(db_url):
         opened = api.Gradebook(_patient(db_url), directory.course_id)
-    if file := _file_of(db_url):
+    if file := gradebook_file(db_url):
         share(file)
     with opened as gradebook:
         yield gradebook
@@ -231,8 +231,7 @@ def _patient(db_url: str) -> str:
 def _exists(db_url: str) -> bool:
     """Return whether there is a gradebook; raise `KitError` if its database cannot be reached."""
     with _database(db_url):
-        address = make_url(db_url)
-        if address.get_backend_name() == "sqlite" and not Path(address.database or "").is_file():
+        if (file := gradebook_file(db_url)) and not file.is_file():
             return False  # connecting would make an empty file
         engine = create_engine(db_url)
         try:
@@ -241,7 +240,8 @@ def _exists(db_url: str) -> bool:
             engine.dispose()
 
 
-def _file_of(db_url: str) -> Path | None:
+def gradebook_file(db_url: str) -> Path | None:
+    """Return the file of a gradebook; None where it is none of SQLite's."""
     address = make_url(db_url)
     sqlite = address.get_backend_name() == "sqlite" and address.database
     return Path(address.database or "") if sqlite else None

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from nbgrader import api
+from nbgrader.utils import parse_utc
 from sqlalchemy import select
 
 from autograder.course.creation import Course
 from autograder.course.intake import timestamp
-from autograder.course.nbgrader_functions import parse_utc
 from autograder.course.settings import in_gradebook, open_gradebook, read_settings
 from autograder.errors import KitError
 from autograder.grading.class_task import (
@@ -152,7 +152,7 @@ def extend(course: Course, exercise: str, students: Sequence[str], until: dateti
             try:
                 gradebook.find_student(student)
             except api.MissingEntry:
-                raise _unknown(course, student) from None
+                raise unknown_student(course, student) from None
         handed_in = CourseHandIns.of(course, exercise).folders
         for student in students:
             with gradebook.db.no_autoflush:  # nbgrader's new rows are whole only at the end
@@ -181,11 +181,13 @@ def _extension(exercise: str, due: datetime | None, until: datetime | None) -> t
     return until - due
 
 
-def _unknown(course: Course, student: str) -> KitError:
+def unknown_student(course: Course, student: str) -> KitError:
+    """Return the error that somebody is not in the gradebook."""
     return KitError(
         f"{terminal_line(student, 60)} is not in the gradebook's list of students",
         place=str(course.directory),
-        cure="check the id; nbgrader adds a student with `nbgrader db student add ID`",
+        cure="check the id, which the class page shows before the name; nbgrader adds a student "
+        "with `nbgrader db student add ID`",
     )
 
 
