@@ -612,7 +612,7 @@ def _write_results(directory: Path, exercise: str) -> None:
     """Write the results of a graded class again: pages, tables and exports follow at once."""
     from rich.console import Console
 
-    from autograder.cli.report import ClassPlace, report_class
+    from autograder.cli.report import report_class
     from autograder.course.creation import read_course
     from autograder.grading.class_task import GradingOptions
     from autograder.grading.journal import JOURNAL
@@ -622,7 +622,8 @@ def _write_results(directory: Path, exercise: str) -> None:
     if not (course.graded(name) / JOURNAL).exists():
         return  # the first run follows it
     try:
-        report_class(ClassPlace(directory, name), GradingOptions(), Console(file=io.StringIO()))
+        quiet = Console(file=io.StringIO())
+        report_class(directory, exercise=name, options=GradingOptions(), console=quiet)
     except KitError as error:
         say(f"This is kept, but the pages are as they were: {error.fact}. Run `attn report`.")
     else:

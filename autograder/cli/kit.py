@@ -9,7 +9,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass
 from functools import cache, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
@@ -23,6 +22,8 @@ from autograder.values.this_machine import fault_of
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from autograder.authoring.release import Source
 
 # Readable substitutes for the signs that a terminal's encoding lacks.
 #
@@ -66,13 +67,6 @@ SUBSTITUTES = {
     "\u00a0": " ",
 }
 BRAILLE = ("\u2800", "\u28ff")  # rich's spinners
-
-
-def print_any_character() -> None:
-    """Let standard output and error show a substitute for whatever their encoding lacks."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors=HANDLER)
 
 
 def substitute(sign: str) -> str:
@@ -177,7 +171,9 @@ class Kit(click.Group):
 
     def main(self, *args: Any, **options: Any) -> Any:
         """Read the command line and run the command; whatever is printed can be shown."""
-        print_any_character()
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors=HANDLER)
         return super().main(*args, **options)
 
     def resolve_command(
@@ -226,24 +222,17 @@ def _tell(error: KitError) -> None:
         errors().print(line, soft_wrap=True)
 
 
-@dataclass(frozen=True)
-class SourceFolders:
-    """The two folders of exercises: the instructor's, and the one that students get."""
-
-    solutions: Path
-    assignments: Path
-
-
-def source_folders(solutions: Path | None, assignments: Path | None) -> SourceFolders:
+def source_folders(solutions: Path | None, assignments: Path | None) -> Source:
     """Return the named folders, or else those beside the kit, whatever the current folder is.
 
     Folders that only happen to have these names in the current folder are not used. Raise
     `KitError` when there are none beside the kit.
     """
+    from autograder.authoring.release import Source
     from autograder.grading.class_task import beside_the_kit
 
     found = solutions or beside_the_kit()
-    return SourceFolders(found, assignments or found.parent / "assignments")
+    return Source(found, assignments or found.parent / "assignments")
 
 
 def exercise_folders(solutions: Path) -> tuple[Path, ...]:

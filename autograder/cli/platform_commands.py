@@ -465,16 +465,12 @@ def _secret(file: Path | None) -> bytes:
     if file is None:
         return secrets.token_bytes(SECRET_BYTES)
     try:
-        found = read_small(file, SECRET_BYTES + 1)
+        found, fault = read_small(file, SECRET_BYTES + 1), "is not a secret of the kit"
     except OSError as error:
-        raise KitError(
-            f"{file.name} cannot be read: {error.strerror}",
-            place=str(file),
-            cure="name the file input.secret beside the results of a class, or leave --secret out",
-        ) from None
+        found, fault = b"", f"cannot be read: {error.strerror}"
     if len(found) != SECRET_BYTES:
         raise KitError(
-            f"{file.name} is not a secret of the kit",
+            f"{file.name} {fault}",
             place=str(file),
             cure="name the file input.secret beside the results of a class, or leave --secret out",
         )

@@ -24,6 +24,7 @@ from autograder.grading.class_task import CONFIG
 from autograder.grading.digest import exercise_hash, judging_hash
 from autograder.submission.file_text import digest_of
 from autograder.values.files import read_small, replace_file
+from autograder.values.value_file import read_noted
 
 POINTS = "points"
 MOST_POINTS = 1000.0  # of one step
@@ -116,7 +117,6 @@ STATE = ".course"  # in a course: what the kit keeps there for itself
 MADE = Path(STATE) / "made"
 LARGEST_FILE = 1 << 26  # bytes of a file of an exercise
 _LARGEST_FACTS = 1 << 20
-_CURE = "remove that file; the kit then takes what differs from it for yours"
 
 
 @dataclass(frozen=True)
@@ -134,20 +134,16 @@ class KitCopy:
 
 def read_copy(course: Path, exercise: str) -> KitCopy | None:
     """Return what the kit wrote; None when that is not known. Raise `KitError` if damaged."""
-    place = course / MADE / f"{exercise}.json"
-    try:
-        facts = json.loads(read_small(place, _LARGEST_FACTS))
-        text = read_small(course / MADE / f"{exercise}.ipynb", LARGEST_FILE)
+    place, book = (course / MADE / f"{exercise}.{kind}" for kind in ("json", "ipynb"))
+
+    def noted(facts: Mapping[str, Any]) -> KitCopy:
         files = {str(name): str(digest) for name, digest in facts["files"].items()}
-        notebook = read_notebook(text, course / MADE / f"{exercise}.ipynb")
-        hashes = str(facts["exercise_hash"]), str(facts["judging_hash"])
-    except FileNotFoundError:
-        return None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise KitError(
-            "what the kit has noted about this course is damaged", place=str(place), cure=_CURE
-        ) from None
-    return KitCopy(notebook, files, *hashes)
+        notebook = read_notebook(read_small(book, LARGEST_FILE), book)
+        return KitCopy(notebook, files, str(facts["exercise_hash"]), str(facts["judging_hash"]))
+
+    fault = "what the kit has noted about this course is damaged"
+    cure = "remove that file; the kit then takes what differs from it for yours"
+    return read_noted(place, _LARGEST_FACTS, noted, fault, cure)
 
 
 def read_configuration(course: Path) -> str | None:
@@ -297,20 +293,18 @@ def write_down(
 
 def pending_update(course: Path) -> PendingUpdate | None:
     """Return the update that was stopped before its end; None when there is none."""
-    place = course / PENDING / _MANIFEST
-    try:
-        facts = json.loads(read_small(place, _LARGEST_MANIFEST))
+
+    def noted(facts: Mapping[str, Any]) -> PendingUpdate:
         files = {str(name): (str(old), str(new)) for name, (old, new) in facts["files"].items()}
         backup = course / BACKUP / str(facts["backup"])
         return PendingUpdate(course, files, tuple(map(str, facts["exercises"])), backup)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise KitError(
-            "what is left of an update of this course is damaged",
-            place=str(place),
-            cure=f"remove {course / PENDING}; then run the command again",
-        ) from None
+
+    place, fault = (
+        course / PENDING / _MANIFEST,
+        "what is left of an update of this course is damaged",
+    )
+    cure = f"remove {course / PENDING}; then run the command again"
+    return read_noted(place, _LARGEST_MANIFEST, noted, fault, cure)
 
 
 def _backup(course: Path, files: Mapping[Path, bytes], save_more: Callable[[Path], None]) -> Path:

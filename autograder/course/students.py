@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,9 +29,9 @@ from autograder.grading.class_task import (
     shared_hand_ins,
 )
 from autograder.reports.roll import MarkQuestion, time_words
-from autograder.values.files import opened, read_small, write_whole
+from autograder.values.files import opened, write_whole
 from autograder.values.sanitize import clean, terminal_line
-from autograder.values.value_file import indented_json
+from autograder.values.value_file import indented_json, read_noted
 
 # Whose hand-in counts for whom in a course: what one member of a group hands in is that of all.
 
@@ -213,23 +212,10 @@ class Decisions:
     @classmethod
     def read(cls, course: Course, exercise: str) -> Decisions:
         """Return those on an exercise; raise `KitError` when the file is not one of the kit's."""
+        fault = "this file is damaged: it should hold which marks are held back, and questions"
+        cure = "put back a copy of it, or correct it; without it, all marks are given out"
         file = course.graded(exercise) / FILE
-        try:
-            facts = json.loads(read_small(file, _MOST_BYTES).decode("utf-8"))
-            held = {str(student): str(why) for student, why in facts["held"].items()}
-            questions = {
-                str(student): tuple(map(_question, asked))
-                for student, asked in facts["questions"].items()
-            }
-        except FileNotFoundError:
-            return cls()
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise KitError(
-                "this file is damaged: it should hold which marks are held back, and questions",
-                place=str(file),
-                cure="put back a copy of it, or correct it; without it, all marks are given out",
-            ) from error
-        return cls(held, questions)
+        return read_noted(file, _MOST_BYTES, _decisions, fault, cure) or cls()
 
     def write(self, course: Course, exercise: str) -> None:
         """Keep them; raise `KitError` when that is not possible."""
@@ -303,6 +289,12 @@ def _requests(course: Course, folders: Mapping[str, Path]) -> Iterable[tuple[str
                 text = found.content(4 * LONGEST + 4).decode("utf-8", "replace")
                 if words := clean(text, LONGEST).strip():
                     yield student, MarkQuestion(words, time_now(), name)
+
+
+def _decisions(facts: Mapping[str, Mapping[str, Any]]) -> Decisions:
+    held = {student: str(why) for student, why in facts["held"].items()}
+    asked = facts["questions"].items()
+    return Decisions(held, {student: tuple(map(_question, each)) for student, each in asked})
 
 
 def _question(facts: Mapping[str, Any]) -> MarkQuestion:

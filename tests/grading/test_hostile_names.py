@@ -20,7 +20,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder.course.creation import Course, command_environment, notebook_name, script_name
+from autograder.course.creation import Course, notebook_name, script_name
 from autograder.course.export import _Quoted
 from autograder.grading.class_task import flat_roster
 from autograder.reports.feedback import page_name
@@ -29,6 +29,7 @@ from autograder.reports.roll import shown_names
 from autograder.submission.file_text import LONGEST, MOST_BYTES, name_of, student_of
 from autograder.values.sanitize import UNSEEN_NAME, clean, file_name
 from autograder.values.verdict import Verdict
+from demo.run import command_environment
 from support.gradebook_scores import scores
 from support.released_course import copied, released_course
 
