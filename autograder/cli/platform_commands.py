@@ -479,6 +479,8 @@ def _secret(file: Path | None) -> bytes:
 
 def _write_new(target: Path, content: bytes) -> None:
     """Write a file that only its owner can read; raise `KitError` when it is there already."""
+    from autograder.values.files import unwritable
+
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -491,11 +493,7 @@ def _write_new(target: Path, content: bytes) -> None:
             cure="name a new file; with --secret, hidden inputs stay as they were",
         ) from None
     except OSError as error:
-        raise KitError(
-            f"{target.name} cannot be written: {error.strerror}",
-            place=str(target.parent),
-            cure="name a file in a folder that you may write to, on a disk with free space",
-        ) from error
+        raise unwritable(target.name, target.parent, error) from error
 
 
 # `attn platform result`: one student's verdict in the form that another program reads.

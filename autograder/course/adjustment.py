@@ -85,22 +85,18 @@ def _adjustment(exercise: str, table: Mapping[str, Any], path: Path) -> Adjustme
         if not (is_number and 0 <= value <= MOST_POINTS):
             raise _unclear(f"[points.{exercise}] gives {step} {value!r} points", path)
     own = path.parent / OWN / exercise
-    _refuse_unlisted(own)
-    return Adjustment(
-        {step: float(value) for step, value in points.items()},
-        tuple(step for step, value in table.items() if value == LEFT_OUT),
-        own if (own / OWN_STEPS).is_file() else None,
-    )
-
-
-def _refuse_unlisted(own: Path) -> None:
-    """Refuse a folder with code and without a list of steps: it is meant as steps of one's own."""
+    # A folder with code and without a list of steps is meant as steps of one's own.
     if any(own.glob("*.py")) and not (own / OWN_STEPS).is_file():
         raise KitError(
             f"the folder has no {OWN_STEPS}, so its steps are not known",
             place=str(own),
             cure="write there the name, the title and the points of each step, in [[steps]]",
         )
+    return Adjustment(
+        {step: float(value) for step, value in points.items()},
+        tuple(step for step, value in table.items() if value == LEFT_OUT),
+        own if (own / OWN_STEPS).is_file() else None,
+    )
 
 
 def _unclear(fact: str, path: Path) -> KitError:

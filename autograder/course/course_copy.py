@@ -38,7 +38,15 @@ from autograder.reports.roll import StudentRecord, called, shown_names
 from autograder.submission.cells import notebook_cells, source
 from autograder.submission.file_text import Unreadable
 from autograder.values.exercise import EARLIER_EXAMPLES, EXAMPLES
-from autograder.values.files import file_stem, following, found_in, opened, read_small, write_whole
+from autograder.values.files import (
+    file_stem,
+    following,
+    found_in,
+    opened,
+    read_small,
+    unwritable,
+    write_whole,
+)
 from autograder.values.sanitize import clean, clean_line
 from autograder.values.symbols import number
 
@@ -82,11 +90,7 @@ def copy_course(course: Course, target: Path) -> CourseCopy:
             changed = tuple(_fill(course, part, target))
         os.rename(part, target)
     except OSError as error:
-        raise KitError(
-            f"the copy cannot be written: {error.strerror}",
-            place=str(target),
-            cure="name a folder that you may write to, on a disk with free space",
-        ) from error
+        raise unwritable("the copy", target, error) from error
     taken = {Path(name).parts[0] for name in (*_FOLDERS, CONFIG, FACTS)}
     left = sorted(
         path.name
@@ -225,11 +229,7 @@ def archive_course(course: Course, target: Path) -> KeptTerm:
             else:
                 os.replace(folder, target)
     except OSError as error:
-        raise KitError(
-            f"the archive cannot be written: {error.strerror}",
-            place=error.filename or str(target),
-            cure="name a folder that you may write to, on a disk with free space",
-        ) from error
+        raise unwritable("the archive", error.filename or target, error) from error
     inside = f"{target.stem}/" if target.suffix == ".zip" else ""
     return KeptTerm(
         len(term.names), len(term.assignments), tuple(term.left), f"{target}: {inside}index.html"

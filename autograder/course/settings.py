@@ -35,7 +35,6 @@ from autograder.values.sanitize import terminal_line
 # gradebook that it names exists. The instructor's own Jupyter configuration lies elsewhere and
 # may be run.
 
-_ATTRIBUTE = "db_url"
 _LARGEST = 1 << 20  # bytes
 
 
@@ -70,7 +69,9 @@ def _named(file: Path) -> str:
         ) from None
     found = ""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and any(map(_is_address, node.targets)):
+        if isinstance(node, ast.Assign) and any(
+            isinstance(each, ast.Attribute) and each.attr == "db_url" for each in node.targets
+        ):
             if not (isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)):
                 raise KitError(
                     f"line {node.lineno} of {file.name} computes the gradebook's address, but a "
@@ -81,10 +82,6 @@ def _named(file: Path) -> str:
                 )
             found = node.value.value
     return found
-
-
-def _is_address(target: ast.expr) -> bool:
-    return isinstance(target, ast.Attribute) and target.attr == _ATTRIBUTE
 
 
 SECONDS_TO_WAIT = 30
