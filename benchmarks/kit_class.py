@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from autograder.course.creation import create_course, release
+from autograder.course.creation import create_course
 from autograder.grading.watched_process import usable_cores
 from autograder.values.exercise import Exercise
 from benchmarks.cost import ROOT, Cost, cost_of, module
 from benchmarks.peak_memory import PeakMemory
 from benchmarks.stock_course import hand_in
+from demo.run import release
 
 
 def make_kit_course(folder: Path, exercise: Exercise, texts: Sequence[str]) -> None:

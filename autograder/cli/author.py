@@ -119,10 +119,8 @@ def site(
     if names:
         exercises = [find_exercise(name, shipped()) for name in names]
     else:
-        folders = sorted(path.parent for path in shipped().glob("*/exercise.toml"))
-        exercises = sorted(
-            map(read_exercise, folders), key=lambda each: (each.optional, each.difficulty)
-        )
+        every = map(read_exercise, exercise_folders(shipped()))
+        exercises = sorted(every, key=lambda each: (each.optional, each.difficulty))
     parts = parts_folder()
     if missing_parts(parts):
         out().print("fetching Python for browsers, NumPy and an editor: npm, PyPI (110 MB) …")

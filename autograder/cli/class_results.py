@@ -13,7 +13,7 @@ from rich.text import Text
 from autograder.cli.follow_ups import find_follow_ups
 from autograder.cli.found_class import ClassRecords
 from autograder.cli.similar_code import code_examples, find_similar_code
-from autograder.cli.student_files import StudentFiles, write_student_files
+from autograder.cli.student_files import write_student_files
 from autograder.errors import KitError
 from autograder.grading.class_task import ClassTask, is_course
 from autograder.grading.classroom import JudgedClass
@@ -79,13 +79,15 @@ def write_results(
         pool, task.output, exercise, judged, gradebook, paragraphs, records.delivery()
     )
     # What has failed is tried once more, and told: the files of all students are there by now.
-    records.deliver([each.student for each in outlines if _undelivered(each, files)], pool)
+    judged_ones = [each.student for each in outlines if not each.infrastructure]
+    records.deliver([each for each in judged_ones if each not in files.delivered], pool)
     mistakes = misunderstandings(exercise, outlines)
     examples = code_examples(pool, submissions, mistakes)
     waiting = find_follow_ups(exercise, outlines, submissions, gradebook, task.groups)
     follow_ups = (*files.lost, *waiting)
     similar = find_similar_code(pool, exercise, submissions)
     pool.dismiss()
+    in_its_course = is_course(task.graded) and not task.output_named
     context = ClassContext(
         gradebook.entries,
         follow_ups,
@@ -93,7 +95,7 @@ def write_results(
         paragraphs,
         similar,
         gradebook.records,
-        course_page=f"../../{COURSE_PAGE}" if _is_in_its_course(task) else "",
+        course_page=f"../../{COURSE_PAGE}" if in_its_course else "",
     )
     written = _report(
         task, outlines, context, Console(file=io.StringIO()) if anonymous else console
@@ -137,14 +139,6 @@ def _listed_names(task: ClassTask, console: Console) -> Mapping[str, str]:
                 return {}
             return {each.student: each.identity.name for each in listed}
     return {}
-
-
-def _is_in_its_course(task: ClassTask) -> bool:
-    return is_course(task.graded) and not task.output_named
-
-
-def _undelivered(verdict: Verdict, files: StudentFiles) -> bool:
-    return not verdict.infrastructure and verdict.student not in files.delivered
 
 
 def _report(

@@ -19,12 +19,10 @@ from autograder.cli.kit import (
     each_of,
     example,
     exercise_folders,
-    one_exercise,
     say,
     source_folders,
 )
 from autograder.errors import KitError
-from autograder.values.sanitize import terminal_line
 from autograder.values.symbols import count
 
 if TYPE_CHECKING:
@@ -573,16 +571,12 @@ def _decide(
 ) -> None:
     """Change what is decided about a student of the course, and keep it."""
     from autograder.course.gradebook_entries import read_gradebook
-    from autograder.course.students import Decisions
+    from autograder.course.students import Decisions, unknown_student
 
     name = _one(course, exercise)
     known = read_gradebook(course, name)
     if student not in {*known.enrolled, *known.entries}:
-        raise KitError(
-            f"{terminal_line(student, 60)} is not in the gradebook's list of students",
-            place=str(course.directory),
-            cure="check the id; the class page shows it before the name",
-        )
+        raise unknown_student(course, student)
     change(Decisions.read(course, name)).write(course, name)
 
 
@@ -598,7 +592,7 @@ def _exercises(course: Course, exercise: str) -> tuple[str, ...]:
 
 
 def _one(course: Course, exercise: str) -> str:
-    return one_exercise(course, exercise, "name one after the student")
+    return course.only_exercise(exercise, "name one after the student").name
 
 
 def _group_of(course: Course, student: str) -> tuple[str, ...]:
@@ -618,7 +612,7 @@ def _write_results(directory: Path, exercise: str) -> None:
     """Write the results of a graded class again: pages, tables and exports follow at once."""
     from rich.console import Console
 
-    from autograder.cli.report import ClassPlace, report_class
+    from autograder.cli.report import report_class
     from autograder.course.creation import read_course
     from autograder.grading.class_task import GradingOptions
     from autograder.grading.journal import JOURNAL
@@ -628,7 +622,8 @@ def _write_results(directory: Path, exercise: str) -> None:
     if not (course.graded(name) / JOURNAL).exists():
         return  # the first run follows it
     try:
-        report_class(ClassPlace(directory, name), GradingOptions(), Console(file=io.StringIO()))
+        quiet = Console(file=io.StringIO())
+        report_class(directory, exercise=name, options=GradingOptions(), console=quiet)
     except KitError as error:
         say(f"This is kept, but the pages are as they were: {error.fact}. Run `attn report`.")
     else:

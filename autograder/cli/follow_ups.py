@@ -119,10 +119,8 @@ def _found(
 
 def _not_judged(exercise: Exercise, verdicts: Sequence[Verdict]) -> Iterator[FollowUp]:
     """Who was not judged: one fault of ours is told once, what is a student's own one by one."""
-    told = []
-    for verdict in verdicts:
-        if verdict.infrastructure:
-            told.append((verdict.student, why_not_graded(verdict)))
+    ours = [verdict for verdict in verdicts if verdict.infrastructure]
+    told = [(verdict.student, why_not_graded(verdict)) for verdict in ours]
     for why, students in _by_reason(told):
         own = f"/{exercise.name}/" in why  # an error in what its author wrote
         cure = "Correct it there, then grade again." if own else "Grade again."

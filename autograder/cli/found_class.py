@@ -5,13 +5,15 @@ Imports little: grader processes start as soon as this is known, and the rest is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from autograder.errors import KitError
 from autograder.grading.class_task import ClassTask, folder_task, is_course
+from autograder.grading.output_folder import WAITS, class_lock, ended_by_signals
 from autograder.values.this_machine import refuse_modules_in
 
 if TYPE_CHECKING:
@@ -53,7 +55,24 @@ class FoundClass:
     opened_records: Callable[[], ClassRecords]
 
 
-def class_folder(path: Path) -> Path:
+@contextmanager
+def opened_class(
+    path: Path,
+    exercise: str | None,
+    solutions: Path | None,
+    output: Path | None,
+    say: Callable[[str], None],
+) -> Iterator[FoundClass]:
+    """Give what there is to grade at `path`, while no other run is at work on it.
+
+    If one is, say so and wait for it. Raises `KitError` on bad input.
+    """
+    path = _class_folder(path)
+    with ended_by_signals(), class_lock(path, lambda: say(WAITS)):
+        yield found_class(path, exercise, solutions, output.absolute() if output else None)
+
+
+def _class_folder(path: Path) -> Path:
     """Return the absolute path of a class; raise `KitError` when it is none."""
     if path.is_file():
         raise KitError(

@@ -7,11 +7,10 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autograder.cli.found_class import class_folder, found_class
+from autograder.cli.found_class import opened_class
 from autograder.cli.kit import lasting_output, out
 from autograder.grading.class_task import GradingOptions, hidden_hand_ins, passed_over
 from autograder.grading.grader_pool import GraderPool
-from autograder.grading.output_folder import WAITS, class_lock, ended_by_signals
 from autograder.grading.sandbox_start import give_head_start
 from autograder.values.sanitize import terminal_line
 
@@ -48,11 +47,8 @@ def grade_path(
 
         (console or out()).print(Text(words, style=style))
 
-    path, output = class_folder(path), output.absolute() if output else None
-    lock = class_lock(path, lambda: say(WAITS))
-    with ended_by_signals(), lock:
-        found = found_class(path, exercise, solutions, output)
-        handed_in = found.task.hand_ins[0].root or path
+    with opened_class(path, exercise, solutions, output, say) as found:
+        handed_in = found.task.hand_ins[0].root or found.task.graded
         for words, names in (
             (_HIDDEN, hidden_hand_ins(handed_in)),
             (_NOTES, passed_over(handed_in)),

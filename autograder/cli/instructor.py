@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -31,6 +31,9 @@ from autograder.cli.kit import (
     out,
     source_folders,
 )
+
+if TYPE_CHECKING:
+    from autograder.grading.class_task import GradingOptions
 
 
 def _repository(_: click.Context, __: click.Parameter, value: str) -> str:
@@ -120,13 +123,13 @@ def release(
     Refuses if assignments/ is stale, if a solution would be handed out, or if the folder holds
     files that did not come from a release.
     """
-    from autograder.authoring.release import ReleaseOptions, Source, release, release_summary
+    from autograder.authoring.release import ReleaseOptions, release, release_summary
 
     if wheel and with_answers:
         raise click.UsageError("--with-answers builds the wheel, so leave --wheel out.")
     order = ReleaseOptions(exercises, archives, github, wheel, with_answers)
     source = source_folders(solutions, assignments)
-    released = release(Source(source.solutions, source.assignments), order, directory)
+    released = release(source, order, directory)
     out().print(release_summary(released, directory, github), soft_wrap=True, markup=False)
     if with_answers:
         out().print("The kit in it holds the solutions: it is for who learns alone.")
@@ -172,34 +175,34 @@ def grade(
     exercise: str | None,
     solutions: Path | None,
     output: Path | None,
-    processes: int | None,
-    allow_protection: str | None,
-    again: bool,
-    steps_earn_alone: bool,
-    partial_points: bool,
-    cluster: str | None,
+    **given: Any,
 ) -> None:
     """Grade a class: a course directory, or a folder of files named by student."""
     from autograder.cli.grade import grade_path
-    from autograder.grading.class_task import GradingOptions
 
     graded = grade_path(
         submissions,
         exercise=exercise,
         solutions=solutions,
         output=output,
-        options=GradingOptions(
-            processes,
-            allow_protection == "process",
-            again,
-            cluster=cluster,
-            layer_earns_steps=False if steps_earn_alone else None,
-            partial_points=partial_points or None,
-        ),
+        options=_grading_options(given),
     )
     out().print(f"open next: {graded.output / 'feedback' / 'index.html'}", soft_wrap=True)
     tell_pages(submissions, graded.output)
     sys.exit(0 if graded.complete else 1)
+
+
+def _grading_options(given: dict[str, Any]) -> GradingOptions:
+    """Take how to grade out of what was typed."""
+    from autograder.grading.class_task import GradingOptions
+
+    how = {name: given.pop(name) for name in ("processes", "again", "cluster") if name in given}
+    return GradingOptions(
+        **how,
+        allow_process=given.pop("allow_protection") == "process",
+        layer_earns_steps=False if given.pop("steps_earn_alone") else None,
+        partial_points=given.pop("partial_points") or None,
+    )
 
 
 @course.command("demo", epilog=example("attn course demo demo-course"))
@@ -287,17 +290,17 @@ def report(
     if tell != bool(mistake) or remove > tell:
         raise click.UsageError("to write to who made a mistake, add --tell, the mistake and WORDS")
     told = "" if remove or not tell else _words(words)
-    from autograder.cli.report import ClassPlace, report_class
-    from autograder.grading.class_task import GradingOptions
+    from autograder.cli.report import report_class
 
-    place = ClassPlace(class_, graded["exercise"], graded["solutions"], graded["output"])
-    isolated = graded["allow_protection"] != "process"
-    options = GradingOptions(
-        allow_process=not isolated,
-        layer_earns_steps=False if graded["steps_earn_alone"] else None,
-        partial_points=graded["partial_points"] or None,
+    reported = report_class(
+        class_,
+        options=_grading_options(graded),
+        console=out(),
+        mistake=mistake,
+        words=told,
+        anonymous=anonymous,
+        **graded,
     )
-    reported = report_class(place, options, out(), mistake, told, anonymous)
     if not anonymous:
         out().print(f"open next: {reported.output / 'feedback' / 'index.html'}", soft_wrap=True)
         tell_pages(class_, reported.output)

@@ -10,7 +10,6 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass
 from functools import cache, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
@@ -25,7 +24,7 @@ from autograder.values.this_machine import fault_of
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from autograder.course.creation import Course
+    from autograder.authoring.release import Source
 
 # Readable substitutes for the signs that a terminal's encoding lacks.
 #
@@ -69,13 +68,6 @@ SUBSTITUTES = {
     "\u00a0": " ",
 }
 BRAILLE = ("\u2800", "\u28ff")  # rich's spinners
-
-
-def print_any_character() -> None:
-    """Let standard output and error show a substitute for whatever their encoding lacks."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors=HANDLER)
 
 
 def substitute(sign: str) -> str:
@@ -149,20 +141,6 @@ def each_of(*added: Callable[[Added], Added]) -> Callable[[Added], Added]:
     return lambda command: reduce(lambda made, add: add(made), reversed(added), command)
 
 
-def one_exercise(course: Course, name: str | None, cure: str = "add --exercise with one of") -> str:
-    """Return the exercise of a course that is named, or its only one; raise `KitError` if unclear.
-
-    `cure` says how one is named.
-    """
-    if not name and len(course.exercises) != 1:
-        raise KitError(
-            "the course has several exercises",
-            place=str(course.directory),
-            cure=f"{cure}: {', '.join(course.exercises)}",
-        )
-    return course.exercise(name or course.exercises[0]).name
-
-
 def example(command: str) -> str:
     """Return the last lines of a command's help: one example, which is not wrapped."""
     return f"\b\nExample:\n  {command}"
@@ -199,7 +177,9 @@ class Kit(click.Group):
 
     def main(self, *args: Any, **options: Any) -> Any:
         """Read the command line and run the command; whatever is printed can be shown."""
-        print_any_character()
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors=HANDLER)
         return super().main(*args, **options)
 
     def resolve_command(
@@ -248,24 +228,17 @@ def _tell(error: KitError) -> None:
         errors().print(line, soft_wrap=True)
 
 
-@dataclass(frozen=True)
-class SourceFolders:
-    """The two folders of exercises: the instructor's, and the one that students get."""
-
-    solutions: Path
-    assignments: Path
-
-
-def source_folders(solutions: Path | None, assignments: Path | None) -> SourceFolders:
+def source_folders(solutions: Path | None, assignments: Path | None) -> Source:
     """Return the named folders, or else those beside the kit, whatever the current folder is.
 
     Folders that only happen to have these names in the current folder are not used. Raise
     `KitError` when there are none beside the kit.
     """
+    from autograder.authoring.release import Source
     from autograder.grading.class_task import beside_the_kit
 
     found = solutions or beside_the_kit()
-    return SourceFolders(found, assignments or found.parent / "assignments")
+    return Source(found, assignments or found.parent / "assignments")
 
 
 def exercise_folders(solutions: Path) -> tuple[Path, ...]:

@@ -13,16 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from autograder.cli.kit import (
-    FOLDER,
-    SOLUTIONS,
-    each_of,
-    example,
-    one_exercise,
-    out,
-    say,
-    source_folders,
-)
+from autograder.cli.kit import FOLDER, SOLUTIONS, each_of, example, out, say, source_folders
 from autograder.errors import KitError
 from autograder.values.sanitize import listed, terminal_line
 from autograder.values.symbols import count
@@ -135,7 +126,7 @@ def _in_course(
     from autograder.platforms.delivery import Destination
 
     course = read_course(directory)
-    name = one_exercise(course, exercise)
+    name = course.only_exercise(exercise).name
 
     def moment_of(folder: Path) -> datetime | None:
         found: datetime | None = timestamp(folder, course.hand_ins)
@@ -389,7 +380,7 @@ def _course_of(path: Path, exercise: str | None) -> tuple[Course, str] | None:
             place=str(path),
             cure=f"name the course: {directory}",
         )
-    return course, one_exercise(course, exercise or own)
+    return course, course.only_exercise(exercise or own).name
 
 
 def _say_some(lines: Sequence[str], style: str = "") -> None:
@@ -474,16 +465,12 @@ def _secret(file: Path | None) -> bytes:
     if file is None:
         return secrets.token_bytes(SECRET_BYTES)
     try:
-        found = read_small(file, SECRET_BYTES + 1)
+        found, fault = read_small(file, SECRET_BYTES + 1), "is not a secret of the kit"
     except OSError as error:
-        raise KitError(
-            f"{file.name} cannot be read: {error.strerror}",
-            place=str(file),
-            cure="name the file input.secret beside the results of a class, or leave --secret out",
-        ) from None
+        found, fault = b"", f"cannot be read: {error.strerror}"
     if len(found) != SECRET_BYTES:
         raise KitError(
-            f"{file.name} is not a secret of the kit",
+            f"{file.name} {fault}",
             place=str(file),
             cure="name the file input.secret beside the results of a class, or leave --secret out",
         )
@@ -492,6 +479,8 @@ def _secret(file: Path | None) -> bytes:
 
 def _write_new(target: Path, content: bytes) -> None:
     """Write a file that only its owner can read; raise `KitError` when it is there already."""
+    from autograder.values.files import unwritable
+
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -504,11 +493,7 @@ def _write_new(target: Path, content: bytes) -> None:
             cure="name a new file; with --secret, hidden inputs stay as they were",
         ) from None
     except OSError as error:
-        raise KitError(
-            f"{target.name} cannot be written: {error.strerror}",
-            place=str(target.parent),
-            cure="name a file in a folder that you may write to, on a disk with free space",
-        ) from error
+        raise unwritable(target.name, target.parent, error) from error
 
 
 # `attn platform result`: one student's verdict in the form that another program reads.

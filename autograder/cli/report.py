@@ -9,7 +9,6 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -17,13 +16,12 @@ from rich.console import Console
 from rich.text import Text
 
 from autograder.cli.class_results import GradedClass, write_results
-from autograder.cli.found_class import class_folder, found_class
+from autograder.cli.found_class import opened_class
 from autograder.cli.kit import lasting_output
 from autograder.errors import KitError
 from autograder.grading.class_run import kept_task
 from autograder.grading.class_task import ClassTask, GradingOptions
 from autograder.grading.grader_pool import GraderPool
-from autograder.grading.output_folder import WAITS, class_lock, ended_by_signals
 from autograder.reports.finding import told
 from autograder.reports.gradebook_entry import ClassGradebook, entry_of
 from autograder.reports.grades_csv import find_verdict
@@ -40,21 +38,15 @@ from autograder.values.verdict import Verdict
 _MOST_OFFERED = 12
 
 
-@dataclass(frozen=True)
-class ClassPlace:
-    """Where a graded class is: as for `attn grade`."""
-
-    path: Path
-    exercise: str | None = None
-    solutions: Path | None = None
-    output: Path | None = None
-
-
 @lasting_output()
 def report_class(
-    place: ClassPlace,
+    path: Path,
+    *,
+    exercise: str | None,
     options: GradingOptions,
     console: Console,
+    solutions: Path | None = None,
+    output: Path | None = None,
     mistake: str = "",
     words: str = "",
     anonymous: bool = False,
@@ -66,10 +58,11 @@ def report_class(
     and nobody is named in the terminal. Raises `KitError` when nobody is judged yet, or
     nobody has made the mistake.
     """
-    path = class_folder(place.path)
-    output = place.output.absolute() if place.output else None
-    with ended_by_signals(), class_lock(path, lambda: console.print(Text(WAITS))):
-        found = found_class(path, place.exercise, place.solutions, output)
+
+    def say(words: str) -> None:
+        console.print(Text(words))
+
+    with opened_class(path, exercise, solutions, output, say) as found:
         task, records = found.task, found.opened_records()
         with (
             GraderPool(options.processes) as pool,

@@ -120,8 +120,9 @@ def find_similar_code(
     cells = LazySequence(len(compared), lambda place: compared[place].cells)
     prints = _results(pool, partial(_packed, steps=steps), cells, _BATCH)
     read = sorted(prints)
-    found = _compare(pool, [prints[place] for place in read], given_fingerprints(exercise, steps))
-    if found is None:
+    compare = partial(_resemblances, given=given_fingerprints(exercise, steps))
+    found = _results(pool, compare, [[prints[place] for place in read]]).get(0)
+    if found is None:  # comparing takes more than it may
         return SimilarCode(left_out=len(submissions))
     shown = found[:MOST_PAIRS]
     pairs = [(compared[read[each.first]], compared[read[each.second]]) for each in shown]
@@ -156,13 +157,6 @@ def _packed(cells: Sequence[str], steps: frozenset[str]) -> bytes:
 def _resemblances(prints: Sequence[bytes], given: frozenset[int]) -> tuple[Resemblance, ...]:
     unpacked = LazySequence[Fingerprints](len(prints), lambda place: pickle.loads(prints[place]))
     return resemblances(unpacked, given)
-
-
-def _compare(
-    pool: GraderPool, prints: Sequence[bytes], given: frozenset[int]
-) -> tuple[Resemblance, ...] | None:
-    """Return the pairs; None if comparing takes more than it may."""
-    return _results(pool, partial(_resemblances, given=given), [prints]).get(0)
 
 
 def _with_examples(

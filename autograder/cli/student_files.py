@@ -145,8 +145,5 @@ def _put_in_order(output: Path, students: Sequence[str], folders: Sequence[str])
     wanted = {file_stem(student): folder for student, folder in zip(students, folders, strict=True)}
     kinds = (("verdicts", ".json"), ("feedback", ".html"), ("feedback", ".txt"), (CODE, ".txt"))
     for part, ending in kinds:
-        put_in_order(output / part, ending, wanted, but_not=_is_of_the_class)
-
-
-def _is_of_the_class(file: Path) -> bool:
-    return file.stem == "index" or file.stem.startswith("index~")
+        # The page of the class is not in it.
+        put_in_order(output / part, ending, wanted, lambda file: file.stem.split("~")[0] == "index")

@@ -6,7 +6,6 @@ the instructor's own are in the course's folder `own-steps/EXERCISE/`.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -23,7 +22,9 @@ from nbformat import NotebookNode
 from autograder.errors import KitError
 from autograder.grading.class_task import CONFIG
 from autograder.grading.digest import exercise_hash, judging_hash
+from autograder.submission.file_text import digest_of
 from autograder.values.files import read_small, replace_file
+from autograder.values.value_file import read_noted
 
 POINTS = "points"
 MOST_POINTS = 1000.0  # of one step
@@ -84,22 +85,18 @@ def _adjustment(exercise: str, table: Mapping[str, Any], path: Path) -> Adjustme
         if not (is_number and 0 <= value <= MOST_POINTS):
             raise _unclear(f"[points.{exercise}] gives {step} {value!r} points", path)
     own = path.parent / OWN / exercise
-    _refuse_unlisted(own)
-    return Adjustment(
-        {step: float(value) for step, value in points.items()},
-        tuple(step for step, value in table.items() if value == LEFT_OUT),
-        own if (own / OWN_STEPS).is_file() else None,
-    )
-
-
-def _refuse_unlisted(own: Path) -> None:
-    """Refuse a folder with code and without a list of steps: it is meant as steps of one's own."""
+    # A folder with code and without a list of steps is meant as steps of one's own.
     if any(own.glob("*.py")) and not (own / OWN_STEPS).is_file():
         raise KitError(
             f"the folder has no {OWN_STEPS}, so its steps are not known",
             place=str(own),
             cure="write there the name, the title and the points of each step, in [[steps]]",
         )
+    return Adjustment(
+        {step: float(value) for step, value in points.items()},
+        tuple(step for step, value in table.items() if value == LEFT_OUT),
+        own if (own / OWN_STEPS).is_file() else None,
+    )
 
 
 def _unclear(fact: str, path: Path) -> KitError:
@@ -116,7 +113,6 @@ STATE = ".course"  # in a course: what the kit keeps there for itself
 MADE = Path(STATE) / "made"
 LARGEST_FILE = 1 << 26  # bytes of a file of an exercise
 _LARGEST_FACTS = 1 << 20
-_CURE = "remove that file; the kit then takes what differs from it for yours"
 
 
 @dataclass(frozen=True)
@@ -134,20 +130,16 @@ class KitCopy:
 
 def read_copy(course: Path, exercise: str) -> KitCopy | None:
     """Return what the kit wrote; None when that is not known. Raise `KitError` if damaged."""
-    place = course / MADE / f"{exercise}.json"
-    try:
-        facts = json.loads(read_small(place, _LARGEST_FACTS))
-        text = read_small(course / MADE / f"{exercise}.ipynb", LARGEST_FILE)
+    place, book = (course / MADE / f"{exercise}.{kind}" for kind in ("json", "ipynb"))
+
+    def noted(facts: Mapping[str, Any]) -> KitCopy:
         files = {str(name): str(digest) for name, digest in facts["files"].items()}
-        notebook = read_notebook(text, course / MADE / f"{exercise}.ipynb")
-        hashes = str(facts["exercise_hash"]), str(facts["judging_hash"])
-    except FileNotFoundError:
-        return None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise KitError(
-            "what the kit has noted about this course is damaged", place=str(place), cure=_CURE
-        ) from None
-    return KitCopy(notebook, files, *hashes)
+        notebook = read_notebook(read_small(book, LARGEST_FILE), book)
+        return KitCopy(notebook, files, str(facts["exercise_hash"]), str(facts["judging_hash"]))
+
+    fault = "what the kit has noted about this course is damaged"
+    cure = "remove that file; the kit then takes what differs from it for yours"
+    return read_noted(place, _LARGEST_FACTS, noted, fault, cure)
 
 
 def read_configuration(course: Path) -> str | None:
@@ -177,7 +169,7 @@ def copy_files(exercise: str, made: dict[str, bytes], solution: Path) -> dict[Pa
     made: its files by their names; solution: the instructor's folder of it.
     """
     facts = {
-        "files": {name: digest(content) for name, content in sorted(made.items())},
+        "files": {name: digest_of(content) for name, content in sorted(made.items())},
         "exercise_hash": exercise_hash(solution),
         "judging_hash": judging_hash(solution),
     }
@@ -192,9 +184,12 @@ def configuration_copy(text: str) -> dict[Path, bytes]:
     return {MADE / CONFIG: text.encode("utf-8")}
 
 
-def digest(content: bytes) -> str:
-    """Return the SHA-256 of a file."""
-    return hashlib.sha256(content).hexdigest()
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file of a course, "" when it is not there."""
+    try:
+        return digest_of(read_small(path, LARGEST_FILE))
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
 
 
 def read_notebook(content: bytes, place: Path) -> NotebookNode:
@@ -244,7 +239,7 @@ class PendingUpdate:
         """
         left = []
         for name, (before, after) in self.files.items():
-            there = _digest(self.course / name)
+            there = file_digest(self.course / name)
             if there not in (before, after):
                 raise KitError(
                     f"{name} has changed since an update of this course was stopped",
@@ -283,8 +278,8 @@ def write_down(
     part.mkdir(parents=True)
     facts = {}
     for path, content in files.items():
-        facts[path.as_posix()] = (_digest(course / path), digest(content))
-        replace_file(part / _stored(digest(content)), content, _mode(course / path))
+        facts[path.as_posix()] = (file_digest(course / path), digest_of(content))
+        replace_file(part / _stored(digest_of(content)), content, _mode(course / path))
     manifest = {"files": facts, "exercises": list(exercises), "backup": backup.name}
     (part / _MANIFEST).write_text(json.dumps(manifest, indent=2), encoding="utf-8")
     shutil.rmtree(course / PENDING, ignore_errors=True)
@@ -294,20 +289,18 @@ def write_down(
 
 def pending_update(course: Path) -> PendingUpdate | None:
     """Return the update that was stopped before its end; None when there is none."""
-    place = course / PENDING / _MANIFEST
-    try:
-        facts = json.loads(read_small(place, _LARGEST_MANIFEST))
+
+    def noted(facts: Mapping[str, Any]) -> PendingUpdate:
         files = {str(name): (str(old), str(new)) for name, (old, new) in facts["files"].items()}
         backup = course / BACKUP / str(facts["backup"])
         return PendingUpdate(course, files, tuple(map(str, facts["exercises"])), backup)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise KitError(
-            "what is left of an update of this course is damaged",
-            place=str(place),
-            cure=f"remove {course / PENDING}; then run the command again",
-        ) from None
+
+    place, fault = (
+        course / PENDING / _MANIFEST,
+        "what is left of an update of this course is damaged",
+    )
+    cure = f"remove {course / PENDING}; then run the command again"
+    return read_noted(place, _LARGEST_MANIFEST, noted, fault, cure)
 
 
 def _backup(course: Path, files: Mapping[Path, bytes], save_more: Callable[[Path], None]) -> Path:
@@ -336,10 +329,3 @@ def _stored(name: str) -> str:
 def _mode(path: Path) -> int | None:
     """Return who may read a file; there may be a password in it, and its copies are like it."""
     return stat.S_IMODE(path.stat().st_mode) if path.is_file() else None
-
-
-def _digest(path: Path) -> str:
-    try:
-        return digest(read_small(path, LARGEST_FILE))
-    except (FileNotFoundError, NotADirectoryError):
-        return ""

@@ -17,16 +17,15 @@ from traitlets.config import Config
 
 from autograder.authoring.build import Examples
 from autograder.course.adjustment import (
-    LARGEST_FILE,
     STATE,
     configuration_copy,
-    digest,
+    file_digest,
     read_copy,
     read_own_configuration,
     write_down,
 )
 from autograder.course.beside import kit_settings
-from autograder.course.course_update import handed_out
+from autograder.course.course_update import finish_update, handed_out
 from autograder.course.creation import (
     BESIDE,
     BESIDE_OTHERS,
@@ -36,7 +35,7 @@ from autograder.course.creation import (
     course_facts,
     recorded,
 )
-from autograder.course.exercise_update import new_exercise
+from autograder.course.exercise_update import new_exercise, refuse_folder_of_another
 from autograder.course.settings import (
     course_directory,
     gradebook_address,
@@ -53,7 +52,7 @@ from autograder.grading.class_task import (
     refuse_solutions_within,
     top_names,
 )
-from autograder.values.files import read_small, replace_file
+from autograder.values.files import replace_file
 from autograder.values.symbols import count
 
 _JSON = "nbgrader_config.json"  # nbgrader reads it too, after the other
@@ -104,12 +103,7 @@ def plan_adoption(
                 place=str(course.directory),
                 cure="leave that exercise out, or give your assignment another name first",
             )
-        if course.release(name).exists():  # taking back removes what lies there
-            raise KitError(
-                f"release/{name} is there already, though the course does not have that exercise",
-                place=str(course.release(name)),
-                cure="move that folder elsewhere, then try again",
-            )
+        refuse_folder_of_another(course, course.release(name))  # taking back removes what is there
         added = new_exercise(course, assignments, name, examples)
         files |= added.files
         notes |= added.notes
@@ -128,8 +122,7 @@ def plan_adoption(
 def adopt(adoption: Adoption) -> None:
     """Do what was planned; if it is stopped, the same command finishes it."""
     pending = write_down(adoption.course.directory, adoption.files, ())
-    pending.put_in_place()
-    pending.finish()
+    finish_update(adoption.course, pending)
 
 
 def _refuse_no_course(directory: Path) -> None:
@@ -319,7 +312,7 @@ def _own_work(course: Course, exercise: str) -> Iterator[str]:
         name = path.relative_to(folder).as_posix()
         if path.is_dir() or ".ipynb_checkpoints" in path.parts:
             continue
-        if noted.get(name) != digest(read_small(path, LARGEST_FILE)):
+        if noted.get(name) != file_digest(path):
             yield f"source/{exercise}/{name}"
 
 

@@ -24,8 +24,8 @@ import tomli_w
 from markupsafe import Markup, escape
 
 from autograder import __version__
-from autograder.course.adjustment import LARGEST_FILE, MADE, OWN, STATE
-from autograder.course.creation import NOT_COPIED, Course
+from autograder.course.adjustment import MADE, OWN, STATE, read_own_configuration
+from autograder.course.creation import LARGEST_FACTS, NOT_COPIED, Course
 from autograder.course.gradebook_entries import not_marks
 from autograder.course.intake import SECRET
 from autograder.course.settings import gradebook_address, read_settings, whole_gradebook, within
@@ -38,7 +38,15 @@ from autograder.reports.roll import StudentRecord, called, shown_names
 from autograder.submission.cells import notebook_cells, source
 from autograder.submission.file_text import Unreadable
 from autograder.values.exercise import EARLIER_EXAMPLES, EXAMPLES
-from autograder.values.files import file_stem, following, found_in, opened, read_small, write_whole
+from autograder.values.files import (
+    file_stem,
+    following,
+    found_in,
+    opened,
+    read_small,
+    unwritable,
+    write_whole,
+)
 from autograder.values.sanitize import clean, clean_line
 from autograder.values.symbols import number
 
@@ -82,11 +90,7 @@ def copy_course(course: Course, target: Path) -> CourseCopy:
             changed = tuple(_fill(course, part, target))
         os.rename(part, target)
     except OSError as error:
-        raise KitError(
-            f"the copy cannot be written: {error.strerror}",
-            place=str(target),
-            cure="name a folder that you may write to, on a disk with free space",
-        ) from error
+        raise unwritable("the copy", target, error) from error
     taken = {Path(name).parts[0] for name in (*_FOLDERS, CONFIG, FACTS)}
     left = sorted(
         path.name
@@ -100,19 +104,12 @@ def _fill(course: Course, part: Path, target: Path) -> Iterator[str]:
     for name in _FOLDERS:
         if (course.directory / name).is_dir():
             shutil.copytree(course.directory / name, part / name, ignore=NOT_COPIED, symlinks=True)
-    text = _text(course, CONFIG)
+    text = read_own_configuration(course.directory)
     if text is not None:
         text, changed = _for_another_term(text, course, target)
         write_whole(part / CONFIG, text)
         yield from changed
     write_whole(part / FACTS, _facts(course, target))
-
-
-def _text(course: Course, name: str) -> str | None:
-    try:
-        return read_small(course.directory / name, LARGEST_FILE).decode("utf-8")
-    except FileNotFoundError:
-        return None
 
 
 def _for_another_term(text: str, course: Course, target: Path) -> tuple[str, list[str]]:
@@ -147,7 +144,7 @@ def _inside(course: Course, value: ast.expr) -> bool:
 
 def _facts(course: Course, target: Path) -> str:
     """Return `attn.toml` with the way from the copy to the solutions."""
-    text = _text(course, FACTS) or ""
+    text = read_small(course.directory / FACTS, LARGEST_FACTS).decode("utf-8")
     named = Path(str(tomllib.loads(text)["solutions"]))
     if named.is_absolute():
         return text
@@ -232,11 +229,7 @@ def archive_course(course: Course, target: Path) -> KeptTerm:
             else:
                 os.replace(folder, target)
     except OSError as error:
-        raise KitError(
-            f"the archive cannot be written: {error.strerror}",
-            place=error.filename or str(target),
-            cure="name a folder that you may write to, on a disk with free space",
-        ) from error
+        raise unwritable("the archive", error.filename or target, error) from error
     inside = f"{target.stem}/" if target.suffix == ".zip" else ""
     return KeptTerm(
         len(term.names), len(term.assignments), tuple(term.left), f"{target}: {inside}index.html"

@@ -24,13 +24,7 @@ def course_task(
             place=str(path),
             cure=f"leave out --solutions; this course uses {course.solutions}",
         )
-    if exercise is None and len(course.exercises) != 1:
-        raise KitError(
-            "the course has several exercises",
-            place=str(path),
-            cure=f"add --exercise with one of: {', '.join(course.exercises)}",
-        )
-    facts = course.exercise(exercise or course.exercises[0])
+    facts = course.only_exercise(exercise)
     found = CourseHandIns.of(course, facts.name)
     if not found.every:
         raise KitError(

@@ -21,7 +21,6 @@ from nbformat import NotebookNode
 from nbgrader.exchange import ExchangeFactory
 from nbgrader.exchange.default import Exchange, ExchangeReleaseAssignment
 from nbgrader.preprocessors import ClearHiddenTests, ClearMarkScheme
-from sqlalchemy import make_url
 from sqlalchemy.exc import DBAPIError
 from traitlets.config import Config
 
@@ -32,7 +31,7 @@ from autograder.course.adjustment import (
     MADE,
     PendingUpdate,
     configuration_copy,
-    digest,
+    file_digest,
     read_configuration,
     read_notebook,
     read_own_configuration,
@@ -57,6 +56,7 @@ from autograder.course.preprocessors import KeepStubs
 from autograder.course.settings import (
     UnknownAssignment,
     course_directory,
+    gradebook_file,
     open_gradebook,
     read_settings,
     within,
@@ -321,7 +321,10 @@ def _compared(
     """Say which of the files that are wanted are not there, and which are others."""
     missing = (f"{name} is not in it" for name in wanted if name not in there)
     both = ((name, path, there[name]) for name, path in wanted.items() if name in there)
-    return (*missing, *(f"{name} {differs}" for name, a, b in both if _hash(a) != _hash(b)))
+    return (
+        *missing,
+        *(f"{name} {differs}" for name, a, b in both if file_digest(a) != file_digest(b)),
+    )
 
 
 def _notebook(
@@ -368,10 +371,6 @@ def _files(course: Course, exercise: str) -> tuple[str, ...]:
 def _is_shown(path: Path) -> bool:
     hidden = any(part.startswith(".") or part == "__pycache__" for part in path.parts)
     return path.suffix not in (".ipynb", ".pyc") and not hidden
-
-
-def _hash(path: Path) -> str:
-    return digest(read_small(path, LARGEST_FILE))
 
 
 @dataclass(frozen=True)
@@ -545,11 +544,11 @@ def _save_gradebook(course: Course, update: ExerciseUpdate, folder: Path) -> Non
         rows = removed_grades(gradebook.db, book, update.notebook)
     text = json.dumps(rows, indent=2, ensure_ascii=False)
     (folder / f"removed-grades-{update.name}.json").write_text(text, encoding="utf-8")
-    address = make_url(within(course, course_directory(course, settings).db_url))
-    if address.get_backend_name() == "sqlite" and not (folder / "gradebook.db").exists():
+    file = gradebook_file(within(course, course_directory(course, settings).db_url))
+    if file and not (folder / "gradebook.db").exists():
         try:
             with (
-                closing(sqlite3.connect(str(address.database))) as there,
+                closing(sqlite3.connect(file)) as there,
                 closing(sqlite3.connect(folder / "gradebook.db")) as copy,
             ):
                 there.backup(copy)

@@ -11,10 +11,9 @@ import json
 import os
 import re
 import shutil
-import sys
 import tempfile
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -39,7 +38,6 @@ from autograder.values.exercise import MANIFEST, Exercise, find_exercise, read_e
 from autograder.values.files import following, is_shared, read_small, share, share_all, write_whole
 from autograder.values.sanitize import SURROGATES, file_name
 from autograder.values.symbols import DEFAULT_RULES, MarkingRules
-from autograder.values.this_machine import run_python
 
 # The text of a course's `nbgrader_config.py`.
 #
@@ -217,6 +215,19 @@ class Course:
                 cure=f"use one of: {', '.join(self.exercises)}{add_it if kits else ''}",
             )
         return read_exercise(self.solution(name))
+
+    def only_exercise(self, name: str | None, cure: str = "add --exercise with one of") -> Exercise:
+        """Read the exercise that is named, or the only one; raise `KitError` if that is unclear.
+
+        `cure` says how one is named.
+        """
+        if not name and len(self.exercises) != 1:
+            raise KitError(
+                "the course has several exercises",
+                place=str(self.directory),
+                cure=f"{cure}: {', '.join(self.exercises)}",
+            )
+        return self.exercise(name or self.exercises[0])
 
     def solution(self, name: str) -> Path:
         """The folder of an exercise with its solution: the kit's, or the course's own version."""
@@ -477,43 +488,3 @@ def kit_configuration(course: Course, exercises: tuple[str, ...]) -> str:
     kept = {name: [script_name(name)] for name in exercises}
     course_id = re.sub(r"[^\w-]+", "-", course.directory.name).strip("-") or "attention"
     return render_configuration(course_id, kept, shared=is_shared(course.directory))
-
-
-# The release: nbgrader's own command, run as an instructor would run it.
-#
-# nbgrader changes directory, configures logging and looks for its migration tool on the PATH. A
-# separate process keeps all that out of ours.
-
-ERROR_LINE = re.compile(r"^\[\w+ \| (?:ERROR|CRITICAL)\] (.*)$")
-LAST_LINES = 5
-
-
-def release(course: Course, exercise: str) -> Path:
-    """Run `nbgrader generate_assignment` for `exercise`; return the folder with the release.
-
-    An earlier release is replaced. Raise `KitError` with nbgrader's message when it fails.
-    """
-    course.exercise(exercise)  # is it one of this course's, and are its solutions there?
-    command = ("-m", "nbgrader", "generate_assignment", exercise, "--force")
-    done = run_python(command, folder=course.directory, environment=command_environment())
-    if done.failed:
-        raise KitError(
-            f"nbgrader could not release {exercise}: {_words(done.said)}",
-            place=str(course.source(exercise)),
-            cure="put that right; "
-            f"`nbgrader generate_assignment {exercise} --force` shows the whole message",
-        )
-    return course.release(exercise)
-
-
-def command_environment() -> dict[str, str]:
-    """Return an environment for nbgrader's commands; they look for `alembic` on the PATH."""
-    beside = str(Path(sys.executable).parent)
-    return {**os.environ, "PATH": os.pathsep.join((beside, os.environ.get("PATH", os.defpath)))}
-
-
-def _words(lines: Sequence[str]) -> str:
-    """Return what went wrong according to a log: its error lines, or else its last lines."""
-    errors = [found[1] for line in lines if (found := ERROR_LINE.match(line)) and found[1]]
-    shown = [line for line in errors if not line.startswith("Traceback")] or lines[-LAST_LINES:]
-    return " / ".join(dict.fromkeys(shown)) or "it said nothing"

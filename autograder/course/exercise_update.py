@@ -19,13 +19,15 @@ from autograder.course.adjustment import (
     LARGEST_FILE,
     KitCopy,
     copy_files,
-    digest,
+    file_digest,
     read_copy,
     read_notebook,
 )
 from autograder.course.creation import Course, made_files, notebook_name
-from autograder.course.verdict_cells import check_cells
+from autograder.course.verdict_cells import check_cells, is_check
 from autograder.errors import KitError
+from autograder.submission.cells import grade_id
+from autograder.submission.file_text import digest_of
 from autograder.values.exercise import (
     CHECK_PREFIX,
     EXAMPLES,
@@ -45,17 +47,6 @@ from autograder.values.symbols import number as shown
 STEPS_LIST = "setup-steps"  # the id of the kit's list of the steps
 _FIXED = ("setup-prose", STEPS_LIST, "closing-prose", "closing")
 _KITS_ID = re.compile(r"(?:prose|given|below)-\d{3,}")
-
-
-def grade_id(cell: NotebookNode) -> str:
-    """Return the name by which nbgrader knows the cell, or "" when it does not."""
-    return str(cell.metadata.get("nbgrader", {}).get("grade_id", ""))
-
-
-def is_check(cell: NotebookNode) -> bool:
-    """Whether the cell is graded automatically: it checks a step."""
-    facts = cell.metadata.get("nbgrader", {})
-    return bool(facts.get("grade")) and not facts.get("solution") and cell.cell_type == "code"
 
 
 def is_locked(cell: NotebookNode) -> bool:
@@ -477,12 +468,7 @@ def new_exercise(
 ) -> ExerciseUpdate:
     """Return what adds an exercise to a course; raise `KitError` when its folder is there."""
     built = _built(course, assignments, exercise, examples)
-    if course.source(exercise).exists():
-        raise KitError(
-            f"source/{exercise} is there already, though the course does not have that exercise",
-            place=str(course.source(exercise)),
-            cure="move that folder elsewhere, then try again",
-        )
+    refuse_folder_of_another(course, course.source(exercise))
     made = made_files(built)
     place = Path("source") / exercise
     return ExerciseUpdate(
@@ -494,6 +480,17 @@ def new_exercise(
         read_notebook(made[notebook_name(exercise)], built),
         new=True,
     )
+
+
+def refuse_folder_of_another(course: Course, folder: Path) -> None:
+    """Raise `KitError` when there is a folder where one of a new exercise goes."""
+    if folder.exists():
+        name = folder.relative_to(course.directory).as_posix()
+        raise KitError(
+            f"{name} is there already, though the course does not have that exercise",
+            place=str(folder),
+            cure="move that folder elsewhere, then try again",
+        )
 
 
 def exercise_update(
@@ -521,15 +518,15 @@ def exercise_update(
             changes.append("the names of cells have changed")
     for name, content in now.items():
         path = folder / name
-        mine = digest(read_small(path, LARGEST_FILE)) if path.is_file() else ""
-        if name == book or mine == digest(content):
+        mine, new = file_digest(path), digest_of(content)
+        if name == book or mine == new:
             continue
         before = made.files.get(name) if made else None
         if replace or name in _DATA or not mine or mine == before:
             files[Path("source") / exercise / name] = content
             changes += _words(name, path, content, there=bool(mine))
         else:
-            kept += _why_yours(name, before, digest(content))
+            kept += _why_yours(name, before, new)
     notes = copy_files(exercise, now, course.solution(exercise))
     return ExerciseUpdate(
         exercise, tuple(changes), tuple(kept), files, notes, merged.notebook, made=made

@@ -8,11 +8,9 @@ Where there is no mark, cells are empty, and the log says why.
 from __future__ import annotations
 
 import csv
-import io
-from collections.abc import Container
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from nbgrader.api import MissingEntry
@@ -28,77 +26,55 @@ from autograder.reports.roll import shown_names
 from autograder.values.sanitize import clean_line
 
 WORDS = ("last_name", "first_name", "email")
+COLUMNS = (
+    *("assignment", "duedate", "timestamp", "student_id", *WORDS),
+    *("raw_score", "late_submission_penalty", "score", "max_score"),
+)
 
 
 class CleanCsv(CsvExportPlugin):
-    """nbgrader's own export, with each text of a student's written as one quoted cell."""
+    """The rows and columns of nbgrader's own export, each text of a student's as one cell."""
 
     def export(self, gradebook: Any) -> None:
         """Write the grades to `self.to`, or to grades.csv when that is ""."""
-        root, none = Path(self.parent.coursedir.root), dict[tuple[str, str], str]()
+        none = self._not_marks(gradebook)
+        for (exercise, student), why in sorted(none.items()):
+            self.log.warning("%s: no mark of %s: %s", exercise, clean_line(student, 60), why)
+        names = shown_names(student.id for student in gradebook.students)
+        target = self.to or "grades.csv"
+        self.log.info("Exporting grades to %s", target)
+        with open(target, "w", encoding="utf-8", newline="") as file:
+            rows = csv.writer(file, lineterminator="\n")
+            rows.writerow(COLUMNS)
+            for assignment in gradebook.assignments:
+                for student in gradebook.students:
+                    if self._is_asked_for(assignment.name, student.id):
+                        words = [cell(getattr(student, name) or "") for name in WORDS]
+                        at, *marks = _marks(gradebook, assignment.name, student.id, none)
+                        head = assignment.name, assignment.duedate, at, cell(names[student.id])
+                        rows.writerow((*head, *words, *marks, assignment.max_score))
+
+    def _is_asked_for(self, assignment: str, student: str) -> bool:
+        asked = ((assignment, self.assignment), (student, self.student))
+        return all(not wanted or name in map(str, wanted) for name, wanted in asked)
+
+    def _not_marks(self, gradebook: Any) -> Mapping[tuple[str, str], str]:
+        root = Path(self.parent.coursedir.root)
         try:
-            if (root / FACTS).is_file():
-                none = dict(not_marks(read_course(root), gradebook))
+            return not_marks(read_course(root), gradebook) if (root / FACTS).is_file() else {}
         except KitError as error:
             # Only for this exception do nbgrader's apps show the log and exit with an error.
             raise NbGraderException(str(error)) from error
-        for (exercise, student), why in sorted(none.items()):
-            self.log.warning("%s: no mark of %s: %s", exercise, clean_line(student, 60), why)
-        super().export(_Quoted(gradebook, none))
 
 
-class _Word(str):
-    """A string that formats itself, in an f-string or template, as the CSV cell of `shown`."""
-
-    shown: str
-
-    def __new__(cls, word: str, shown: str) -> _Word:
-        made = super().__new__(cls, word)
-        made.shown = shown
-        return made
-
-    def __format__(self, spec: str) -> str:
-        line = io.StringIO()
-        csv.writer(line, lineterminator="").writerow([cell(self.shown)])
-        return "" if not self else line.getvalue()
-
-
-def _words(student: Any) -> list[tuple[str, str]]:
-    return [(name, getattr(student, name) or "") for name in WORDS]
-
-
-class _NoMark(float):
-    """What stands where there is no mark: an empty cell, whatever nbgrader computes of it."""
-
-    def __sub__(self, other: float) -> _NoMark:
-        return self
-
-    def __gt__(self, other: float) -> bool:
-        return True
-
-    def __str__(self) -> str:
-        return ""
-
-
-class _Quoted:
-    """A gradebook in which the students' texts are `_Word`."""
-
-    def __init__(self, gradebook: Any, no_marks: Container[tuple[str, str]] = ()) -> None:
-        self._gradebook, self._no_marks = gradebook, no_marks
-        self.assignments = gradebook.assignments
-        names = shown_names(student.id for student in gradebook.students)
-        self.students = [
-            SimpleNamespace(
-                id=_Word(student.id, names[student.id]),
-                **{name: _Word(word, word) for name, word in _words(student)},
-            )
-            for student in gradebook.students
-        ]
-
-    def find_submission(self, assignment: str, student: str) -> Any:
-        if (assignment, str(student)) not in self._no_marks:
-            return self._gradebook.find_submission(assignment, str(student))
-        nothing, at = _NoMark(), None
-        with suppress(MissingEntry):  # what was handed in could not be judged so far
-            at = self._gradebook.find_submission(assignment, str(student)).timestamp
-        return SimpleNamespace(timestamp=at, score=nothing, late_submission_penalty=nothing)
+def _marks(
+    gradebook: Any, assignment: str, student: str, none: Mapping[tuple[str, str], str]
+) -> tuple[Any, Any, Any, Any]:
+    """Return when work was handed in, its score, what being late costs, and what is left."""
+    at, score, penalty = None, 0.0, 0.0
+    with suppress(MissingEntry):  # who has handed in nothing has no point
+        found = gradebook.find_submission(assignment, student)
+        at, score, penalty = found.timestamp, found.score, found.late_submission_penalty
+    if (assignment, student) in none:
+        return at, None, None, None
+    return at, score, penalty, max(0.0, score - penalty)

@@ -312,8 +312,7 @@ class NotebookCells:
 
     def same_names(self, other: NotebookCells) -> bool:
         """Whether nbgrader releases a notebook with `other` cells without adding or removing."""
-        mine, theirs = self._names, other._names
-        return mine == theirs
+        return self._names == other._names
 
     @property
     def _names(self) -> tuple[frozenset[str], ...]:

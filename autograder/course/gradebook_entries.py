@@ -185,15 +185,10 @@ def _comments(db: Any, notebook: api.Notebook, steps: list[str]) -> dict[str, li
 
 
 def _entered(cell: EnteredCell, row: Any) -> EnteredCell:
-    return EnteredCell(
-        cell.name,
-        cell.step,
-        cell.max_points,
-        row.auto_score,
-        row.manual_score,
-        row.extra_credit or 0.0,
-        bool(row.needs_manual_grade) and bool(row.manual_score is not None or row.extra_credit),
-    )
+    points = {"automatic": row.auto_score, "by_hand": row.manual_score}
+    given = row.manual_score is not None or bool(row.extra_credit)
+    again = bool(row.needs_manual_grade) and given
+    return replace(cell, **points, extra=row.extra_credit or 0.0, look_again=again)
 
 
 # Which marks move when the points or the steps of an exercise change, before anybody is graded.

@@ -6,7 +6,6 @@ still counts after the files are gone and after points have changed.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -14,11 +13,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from autograder.errors import KitError
 from autograder.values.exercise import Exercise, Step
-from autograder.values.files import read_small, write_whole
+from autograder.values.files import write_whole
 from autograder.values.symbols import MarkingRules, quarters_of, share_of_checks
-from autograder.values.value_file import indented_json
+from autograder.values.value_file import indented_json, read_noted
 from autograder.values.verdict import Outcome, Verdict
 
 FILE = "attempts.json"
@@ -198,21 +196,15 @@ def _mark(exercise: Exercise, marking: MarkingRules, attempt: GradedAttempt) -> 
 
 
 def _read(path: Path) -> dict[str, tuple[GradedAttempt, ...]]:
-    try:
-        facts = json.loads(read_small(path, MOST_BYTES).decode("utf-8"))
-        return {
-            student: tuple(_attempt(each) for each in attempts)
-            for student, attempts in facts.items()
-        }
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise KitError(
-            f"the notes of earlier attempts cannot be read: {type(error).__name__}: {error}",
-            place=str(path),
-            cure="put back a copy of that file; or move it away, and only what is handed in from "
-            "now on counts as an attempt",
-        ) from None
+    def noted(facts: Mapping[str, Any]) -> dict[str, tuple[GradedAttempt, ...]]:
+        return {student: tuple(map(_attempt, attempts)) for student, attempts in facts.items()}
+
+    fault = "the notes of earlier attempts cannot be read"
+    cure = (
+        "put back a copy of that file; or move it away, and only what is handed in from now on "
+        "counts as an attempt"
+    )
+    return read_noted(path, MOST_BYTES, noted, fault, cure) or {}
 
 
 def _facts(attempt: GradedAttempt) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
+from nbgrader.utils import determine_grade, is_grade, is_solution
 
 from autograder.course.creation import WRITABLE, Course, notebook_name
 from autograder.course.graded_attempts import CountedAttempt
@@ -31,11 +32,6 @@ from autograder.course.intake import (
     release_skeleton,
     without_code,
     write_submission,
-)
-from autograder.course.nbgrader_functions import (
-    determine_grade,
-    is_grade,
-    is_solution,
 )
 from autograder.course.verdict_cells import has_no_mark, with_verdict
 from autograder.errors import KitError

@@ -21,9 +21,9 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode, from_dict
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbgrader.utils import compute_checksum, is_solution, is_task, parse_utc
 
 from autograder.course.creation import Course, notebook_name, script_name
-from autograder.course.nbgrader_functions import compute_checksum, is_task, parse_utc
 from autograder.course.shown_work import shown_attachments, shown_outputs
 from autograder.errors import KitError
 from autograder.submission.cells import (
@@ -80,7 +80,7 @@ class Skeleton:
             tuple(map(_unrun, cells)),
             {grade_id(cell): number for number, cell in enumerate(cells) if grade_id(cell)},
             {_kind_and_text(cell): number for number, cell in enumerate(cells)},
-            tuple(grade_id(cell) for cell in cells if _is_solution(cell)),
+            tuple(grade_id(cell) for cell in cells if is_solution(cell)),
             frozenset(number for number, cell in enumerate(cells) if is_graded_by_hand(cell)),
             any(map(is_task, cells)),
         )
@@ -227,21 +227,14 @@ def _assembled(
         cells = placed
     if (release.nbformat, release.nbformat_minor) >= (4, 5):
         return cells
-    return [_without_id(cell) for cell in cells]  # they have none yet
+    # They have none yet.
+    return [NotebookNode({k: v for k, v in cell.items() if k != "id"}) for cell in cells]
 
 
 def _plain(cell: Mapping[str, Any], names: Iterator[str], by_hand: bool) -> NotebookNode:
     make = new_code_cell if cell.get("cell_type") == "code" else new_markdown_cell
     plain: NotebookNode = make(source(cell), id=next(names))
     return _showing(plain, cell) if by_hand else plain
-
-
-def _without_id(cell: NotebookNode) -> NotebookNode:
-    return NotebookNode({name: value for name, value in cell.items() if name != "id"})
-
-
-def _is_solution(cell: NotebookNode) -> bool:
-    return bool(cell.metadata.get("nbgrader", {}).get("solution"))
 
 
 def _kind_and_text(cell: Mapping[str, Any]) -> tuple[str, str]:

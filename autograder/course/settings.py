@@ -35,7 +35,6 @@ from autograder.values.sanitize import terminal_line
 # gradebook that it names exists. The instructor's own Jupyter configuration lies elsewhere and
 # may be run.
 
-_ATTRIBUTE = "db_url"
 _LARGEST = 1 << 20  # bytes
 
 
@@ -70,7 +69,9 @@ def _named(file: Path) -> str:
         ) from None
     found = ""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and any(map(_is_address, node.targets)):
+        if isinstance(node, ast.Assign) and any(
+            isinstance(each, ast.Attribute) and each.attr == "db_url" for each in node.targets
+        ):
             if not (isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)):
                 raise KitError(
                     f"line {node.lineno} of {file.name} computes the gradebook's address, but a "
@@ -81,10 +82,6 @@ def _named(file: Path) -> str:
                 )
             found = node.value.value
     return found
-
-
-def _is_address(target: ast.expr) -> bool:
-    return isinstance(target, ast.Attribute) and target.attr == _ATTRIBUTE
 
 
 SECONDS_TO_WAIT = 30
@@ -184,7 +181,7 @@ def whole_gradebook(course: Course, settings: Config, exercise: str) -> Iterator
         raise _not_released(course, exercise)
     with _database(db_url):
         opened = api.Gradebook(_patient(db_url), directory.course_id)
-    if file := _file_of(db_url):
+    if file := gradebook_file(db_url):
         share(file)
     with opened as gradebook:
         yield gradebook
@@ -231,8 +228,7 @@ def _patient(db_url: str) -> str:
 def _exists(db_url: str) -> bool:
     """Return whether there is a gradebook; raise `KitError` if its database cannot be reached."""
     with _database(db_url):
-        address = make_url(db_url)
-        if address.get_backend_name() == "sqlite" and not Path(address.database or "").is_file():
+        if (file := gradebook_file(db_url)) and not file.is_file():
             return False  # connecting would make an empty file
         engine = create_engine(db_url)
         try:
@@ -241,7 +237,8 @@ def _exists(db_url: str) -> bool:
             engine.dispose()
 
 
-def _file_of(db_url: str) -> Path | None:
+def gradebook_file(db_url: str) -> Path | None:
+    """Return the file of a gradebook; None where it is none of SQLite's."""
     address = make_url(db_url)
     sqlite = address.get_backend_name() == "sqlite" and address.database
     return Path(address.database or "") if sqlite else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from nbgrader import api
+from nbgrader.utils import parse_utc
 from sqlalchemy import select
 
 from autograder.course.creation import Course
 from autograder.course.intake import timestamp
-from autograder.course.nbgrader_functions import parse_utc
 from autograder.course.settings import in_gradebook, open_gradebook, read_settings
 from autograder.errors import KitError
 from autograder.grading.class_task import (
@@ -30,9 +29,9 @@ from autograder.grading.class_task import (
     shared_hand_ins,
 )
 from autograder.reports.roll import MarkQuestion, time_words
-from autograder.values.files import opened, read_small, write_whole
+from autograder.values.files import opened, write_whole
 from autograder.values.sanitize import clean, terminal_line
-from autograder.values.value_file import indented_json
+from autograder.values.value_file import indented_json, read_noted
 
 # Whose hand-in counts for whom in a course: what one member of a group hands in is that of all.
 
@@ -152,7 +151,7 @@ def extend(course: Course, exercise: str, students: Sequence[str], until: dateti
             try:
                 gradebook.find_student(student)
             except api.MissingEntry:
-                raise _unknown(course, student) from None
+                raise unknown_student(course, student) from None
         handed_in = CourseHandIns.of(course, exercise).folders
         for student in students:
             with gradebook.db.no_autoflush:  # nbgrader's new rows are whole only at the end
@@ -181,11 +180,13 @@ def _extension(exercise: str, due: datetime | None, until: datetime | None) -> t
     return until - due
 
 
-def _unknown(course: Course, student: str) -> KitError:
+def unknown_student(course: Course, student: str) -> KitError:
+    """Return the error that somebody is not in the gradebook."""
     return KitError(
         f"{terminal_line(student, 60)} is not in the gradebook's list of students",
         place=str(course.directory),
-        cure="check the id; nbgrader adds a student with `nbgrader db student add ID`",
+        cure="check the id, which the class page shows before the name; nbgrader adds a student "
+        "with `nbgrader db student add ID`",
     )
 
 
@@ -211,23 +212,10 @@ class Decisions:
     @classmethod
     def read(cls, course: Course, exercise: str) -> Decisions:
         """Return those on an exercise; raise `KitError` when the file is not one of the kit's."""
+        fault = "this file is damaged: it should hold which marks are held back, and questions"
+        cure = "put back a copy of it, or correct it; without it, all marks are given out"
         file = course.graded(exercise) / FILE
-        try:
-            facts = json.loads(read_small(file, _MOST_BYTES).decode("utf-8"))
-            held = {str(student): str(why) for student, why in facts["held"].items()}
-            questions = {
-                str(student): tuple(map(_question, asked))
-                for student, asked in facts["questions"].items()
-            }
-        except FileNotFoundError:
-            return cls()
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise KitError(
-                "this file is damaged: it should hold which marks are held back, and questions",
-                place=str(file),
-                cure="put back a copy of it, or correct it; without it, all marks are given out",
-            ) from error
-        return cls(held, questions)
+        return read_noted(file, _MOST_BYTES, _decisions, fault, cure) or cls()
 
     def write(self, course: Course, exercise: str) -> None:
         """Keep them; raise `KitError` when that is not possible."""
@@ -301,6 +289,12 @@ def _requests(course: Course, folders: Mapping[str, Path]) -> Iterable[tuple[str
                 text = found.content(4 * LONGEST + 4).decode("utf-8", "replace")
                 if words := clean(text, LONGEST).strip():
                     yield student, MarkQuestion(words, time_now(), name)
+
+
+def _decisions(facts: Mapping[str, Mapping[str, Any]]) -> Decisions:
+    held = {student: str(why) for student, why in facts["held"].items()}
+    asked = facts["questions"].items()
+    return Decisions(held, {student: tuple(map(_question, each)) for student, each in asked})
 
 
 def _question(facts: Mapping[str, Any]) -> MarkQuestion:

@@ -34,6 +34,12 @@ from autograder.values.symbols import number, step_mark
 from autograder.values.verdict import NOT_JUDGED, Outcome, StepVerdict, Verdict
 
 
+def is_check(cell: NotebookNode) -> bool:
+    """Whether the cell is graded automatically: it checks a step."""
+    facts = cell["metadata"].get("nbgrader", {})
+    return bool(facts.get("grade")) and not facts.get("solution") and cell["cell_type"] == "code"
+
+
 def check_cells(
     notebook: NotebookNode,
     place: str = "the released notebook",
@@ -46,11 +52,8 @@ def check_cells(
     Raise `KitError` for an auto-graded cell that checks no step: nbgrader would give full marks.
     """
     found: dict[str, NotebookNode] = {}
-    for cell in notebook.cells:
-        facts = cell["metadata"].get("nbgrader", {})
-        if not facts.get("grade") or facts.get("solution") or cell["cell_type"] != "code":
-            continue
-        grade_id = facts["grade_id"]
+    for cell in filter(is_check, notebook.cells):
+        grade_id = cell["metadata"]["nbgrader"]["grade_id"]
         step = grade_id.removeprefix(CHECK_PREFIX)
         if not grade_id.startswith(CHECK_PREFIX) or (steps is not None and step not in steps):
             raise KitError(

@@ -201,7 +201,8 @@ def _judge_rest(
         verdict = _tried(judging, submission, progress)
         if verdict.infrastructure:
             verdict = _tried(judging, submission, progress)
-        verdict = replace(verdict, judged_at=_now(), judged_by=judged_by())
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        verdict = replace(verdict, judged_at=now, judged_by=judged_by())
         known[number] = judging.run.kept(verdict, judging.reference.exercise, submission)
         progress.done(known[number])
 
@@ -216,10 +217,6 @@ def _tried(judging: Judging, submission: Submission, progress: WorkProgress) -> 
         if is_memory_error(ExceptionReport(type(error).__name__, str(error))):
             raise MemoryError(str(error)) from error
         return infrastructure(judging.reference.exercise, submission, fault_detail(error))
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 @cache

@@ -39,8 +39,8 @@ def claim_output(
     another class's, and one that is not a plain file is refused. Return a sentence when the class
     is a copy of one that is still there, with its `secret`.
     """
-    place = os.fsencode(output.resolve()).decode("utf-8", "backslashreplace")
-    whose = _path_to(graded, output) if named else OWN
+    place = _noted(output.resolve())
+    whose = _noted(os.path.relpath(graded.resolve(), output.resolve())) if named else OWN
     owner = {"class": whose, "exercise": exercise, "place": place}
     file = output / OWNER
     try:
@@ -75,8 +75,7 @@ def class_of(output: Path) -> tuple[Path, str] | None:
     return (output.parents[1] if whose == OWN else output / whose).resolve(), exercise
 
 
-def _path_to(graded: Path, output: Path) -> str:
-    path = os.path.relpath(graded.resolve(), output.resolve())
+def _noted(path: Path | str) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
@@ -89,9 +88,8 @@ def _is_of(
     if found.get("class") == owner["class"]:
         return True
     # Earlier versions noted where the class was, and nothing else; what lies in a course is its.
-    path = os.fsencode(graded.resolve()).decode("utf-8", "backslashreplace")
     inside = owner["class"] == OWN and output.resolve().is_relative_to(graded.resolve())
-    return "place" not in found and (found.get("class") == path or inside)
+    return "place" not in found and (found.get("class") == _noted(graded.resolve()) or inside)
 
 
 def _copy_words(before: object, output: Path, secret: Path) -> str | None:

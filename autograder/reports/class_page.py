@@ -274,18 +274,6 @@ def write_projected_page(
     return write_class_page(folder, exercise, roll, nameless)
 
 
-def class_page(
-    exercise: Exercise, verdicts: Sequence[Verdict], context: ClassContext = NOTHING_ELSE
-) -> str:
-    """Return the first part of the page as HTML, with links to the students' pages.
-
-    Raise `KitError` when a verdict is not about this exercise.
-    """
-    roll = class_roll(exercise, verdicts)
-    shown = _shown(roll, context)
-    return _page(exercise, roll, shown, parts_of(len(roll))[0], context)
-
-
 def _shown(roll: Sequence[Verdict], context: ClassContext) -> Mapping[str, ShownStudent]:
     shown = shown_students([verdict.student for verdict in roll], context.records)
     if not context.anonymous:
@@ -299,7 +287,7 @@ def _page(
     shown: Mapping[str, ShownStudent],
     part: ClassPart,
     context: ClassContext,
-    folder: Path | None = None,
+    folder: Path,
 ) -> str:
     rows = roll[part.first - 1 : part.last]
     first = part.file == FIRST
@@ -332,7 +320,7 @@ def _whole_class(
     roll: Sequence[Verdict],
     shown: Mapping[str, ShownStudent],
     context: ClassContext,
-    folder: Path | None,
+    folder: Path,
 ) -> dict[str, Any]:
     """Return what only the first part of the page shows."""
     told = {each.mistake: each.text for each in context.paragraphs}
@@ -376,7 +364,7 @@ def _of_one_reason(follow_ups: Sequence[FollowUp]) -> list[list[FollowUp]]:
 
 
 def _people(
-    follow_up: FollowUp, shown: Mapping[str, ShownStudent], folder: Path | None
+    follow_up: FollowUp, shown: Mapping[str, ShownStudent], folder: Path
 ) -> list[tuple[str, str, str]]:
     """Return the name of each student, with links to the page and to the hand-in, "" for none."""
     people = zip(follow_up.students, follow_up.shown_names, strict=True)
@@ -390,11 +378,9 @@ def _people(
     ]
 
 
-def _link(file: str | None, folder: Path | None) -> str:
+def _link(file: str | None, folder: Path) -> str:
     """Return a link from a page in `folder` to a file."""
-    if file is None or folder is None:
-        return ""
-    return quote(os.fsencode(os.path.relpath(file, folder)))
+    return quote(os.fsencode(os.path.relpath(file, folder))) if file else ""
 
 
 def _signs(exercise: Exercise, roll: Sequence[Verdict]) -> list[str]:

@@ -91,12 +91,15 @@ def write_page(
 ) -> bytes:
     """Write one student's page into `folder`, and beside it the same as plain text for a mail.
 
-    The page is as `feedback_page` returns it; the text has lines of 78 columns. Return what is in
-    the file of the page. Raise `KitError` when the verdict is not about this exercise or the folder
-    cannot be written.
+    The points are those of the gradebook's `entry`. Of the instructor's `paragraphs`, there are
+    those about the student's mistakes; of the `record`, what was judged and when, the code itself,
+    and what was asked about the mark. The text has lines of 78 columns. Return what is in the file
+    of the page. Raise `KitError` when the verdict is not about this exercise or the folder cannot
+    be written.
     """
     facts = _facts(exercise, verdict, entry, paragraphs, record)
-    path, page = folder / page_name(verdict.student), file_content(_html(facts))
+    page = file_content(environment().get_template("feedback.html.j2").render(facts))
+    path = folder / page_name(verdict.student)
     write_whole(path.with_suffix(".txt"), _plain(facts))
     write_content(path, page)
     return page
@@ -105,22 +108,6 @@ def write_page(
 def page_name(student: str) -> str:
     """Return the file name of a student's page."""
     return f"{file_stem(student)}.html"
-
-
-def feedback_page(
-    exercise: Exercise,
-    verdict: Verdict,
-    entry: GradebookEntry | None = None,
-    paragraphs: Sequence[Paragraph] = (),
-    record: StudentRecord = NO_RECORD,
-) -> str:
-    """Return the page of one student as HTML; the points are those of the gradebook's `entry`.
-
-    Of the instructor's `paragraphs`, it has those about the student's mistakes; of the `record`,
-    what was judged and when, the code itself, and what was asked about the mark.
-    Raise `KitError` when the verdict is not about this exercise.
-    """
-    return _html(_facts(exercise, verdict, entry, paragraphs, record))
 
 
 def _facts(
@@ -166,10 +153,6 @@ def _facts(
 
 def _judged(verdict: Verdict) -> list[bool]:
     return [step.outcome not in NOT_JUDGED for step in verdict.steps]
-
-
-def _html(facts: dict[str, Any]) -> str:
-    return environment().get_template("feedback.html.j2").render(facts)
 
 
 def _plain(facts: dict[str, Any]) -> str:

@@ -30,28 +30,34 @@ _NOT_READ = "what was handed in last could not be read"
 
 
 @dataclass(frozen=True)
-class EnteredCell:
+class NamedCell:
+    """A cell: `step` is the step that it is about, "" for a question of the instructor's own."""
+
+    name: str
+    step: str
+
+    @property
+    def shown_name(self) -> str:
+        """Its name as one clean line."""
+        return clean_line(self.name, LONGEST_NAME)
+
+
+@dataclass(frozen=True)
+class EnteredCell(NamedCell):
     """What the gradebook has about one graded cell, all in points.
 
-    `step` is the step that the cell checks, "" for a question of the instructor's own. `automatic`
+    `automatic`
     and `by_hand` are None where nobody gave such points; those by hand count. `look_again` says
     that somebody has to decide about those by hand once more, for example since the work is other.
     What the student's release did not have was not `asked`.
     """
 
-    name: str
-    step: str
     max_points: float
     automatic: float | None = None
     by_hand: float | None = None
     extra: float = 0.0
     look_again: bool = False
     asked: bool = True
-
-    @property
-    def shown_name(self) -> str:
-        """Its name as one clean line."""
-        return clean_line(self.name, LONGEST_NAME)
 
     @property
     def points(self) -> float:
@@ -66,17 +72,10 @@ class EnteredCell:
 
 
 @dataclass(frozen=True)
-class CellComment:
-    """What somebody wrote in formgrader about a cell; `step` is "" for a question of their own."""
+class CellComment(NamedCell):
+    """What somebody wrote in formgrader about a cell."""
 
-    name: str
-    step: str
     text: str
-
-    @property
-    def shown_name(self) -> str:
-        """The cell's name as one clean line."""
-        return clean_line(self.name, LONGEST_NAME)
 
 
 @dataclass(frozen=True)

@@ -192,7 +192,7 @@ def find_verdict(folder: Path, student: str) -> Verdict | None:
 
     Raise `KitError` when the file is not a verdict on this student.
     """
-    path = verdict_file(folder, student)
+    path = found_in(folder, _name(student))
     if not path.is_file():
         return None
     verdict = read_verdict(path)
@@ -203,11 +203,6 @@ def find_verdict(folder: Path, student: str) -> Verdict | None:
             cure="remove the file, and grade again",
         )
     return verdict
-
-
-def verdict_file(folder: Path, student: str) -> Path:
-    """Return where the verdict about `student` lies in `folder`, if there is one."""
-    return found_in(folder, _name(student))
 
 
 def _name(student: str) -> str:

@@ -11,13 +11,15 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from autograder.errors import KitError
 from autograder.reports.roll import class_roll
 from autograder.values.exercise import Exercise
-from autograder.values.files import read_small, write_whole
+from autograder.values.files import write_whole
 from autograder.values.sanitize import clean, clean_line
 from autograder.values.symbols import count, step_mark
+from autograder.values.value_file import read_noted
 from autograder.values.verdict import Finding, Outcome, StepVerdict, Verdict
 
 _SHARED = 2  # students who have made the same mistake without a name
@@ -41,26 +43,32 @@ _MISTAKEN = (Outcome.WRONG_TYPE, Outcome.WRONG_SHAPE, Outcome.WRONG_VALUES, Outc
 
 
 @dataclass(frozen=True)
-class Misunderstanding:
-    """A mistake at one step and the students who made it.
-
-    `code` tells it from others (see `mistakes_at`). `name` is the name of the misconception in
-    words; "" for a mistake that has none and is known by what it returns, or by its sentence.
-    `example` is the student whose code, and whose `sentence`, may stand for all: it has the lines,
-    names and numbers of that one.
-    """
+class Mistake:
+    """A mistake at one step; `code` tells it from others (see `mistakes_at`)."""
 
     step: str
     code: str
-    name: str
-    sentence: str
-    students: tuple[str, ...]
-    example: str
 
     @property
     def mistake(self) -> str:
         """The name by which the class page calls it, and by which it is written to."""
         return f"{self.step}/{self.code}"
+
+
+@dataclass(frozen=True)
+class Misunderstanding(Mistake):
+    """A mistake and the students who made it.
+
+    `name` is the name of the misconception in
+    words; "" for a mistake that has none and is known by what it returns, or by its sentence.
+    `example` is the student whose code, and whose `sentence`, may stand for all: it has the lines,
+    names and numbers of that one.
+    """
+
+    name: str
+    sentence: str
+    students: tuple[str, ...]
+    example: str
 
 
 def misconception_words(name: str) -> str:
@@ -154,21 +162,13 @@ def of_any_hand_in(sentence: str) -> str:
 PARAGRAPHS = "paragraphs.json"
 LONGEST = 2_000  # characters; more is no paragraph
 _MOST_BYTES = 4_000_000
-_FIELDS = frozenset(("step", "code", "text"))
 
 
 @dataclass(frozen=True)
-class Paragraph:
-    """The `text` for the mistake with this `code` at one step (see `mistakes_at`)."""
+class Paragraph(Mistake):
+    """The `text` for who made the mistake."""
 
-    step: str
-    code: str
     text: str
-
-    @property
-    def mistake(self) -> str:
-        """The name by which the class page calls it: "softmax/3f2a9c01"."""
-        return f"{self.step}/{self.code}"
 
 
 def read_paragraphs(output: Path) -> tuple[Paragraph, ...]:
@@ -176,16 +176,10 @@ def read_paragraphs(output: Path) -> tuple[Paragraph, ...]:
 
     Raise `KitError` when the file is not one that the kit wrote.
     """
-    file = output / PARAGRAPHS
-    try:
-        facts = json.loads(read_small(file, _MOST_BYTES).decode("utf-8"))
-    except FileNotFoundError:
-        return ()
-    except (ValueError, RecursionError) as error:
-        raise _damaged(file) from error
-    if not isinstance(facts, list) or not all(map(_is_paragraph, facts)):
-        raise _damaged(file)
-    return tuple(Paragraph(**each) for each in facts)
+    fault = "this file is damaged: it should hold what you wrote to students"
+    cure = "correct it, or delete it and write again with `attn report CLASS --tell`"
+    found = read_noted(output / PARAGRAPHS, _MOST_BYTES, _paragraphs, fault, cure)
+    return found or ()
 
 
 def write_paragraph(output: Path, paragraph: Paragraph) -> tuple[Paragraph, ...]:
@@ -213,18 +207,11 @@ def paragraphs_for(step: StepVerdict, paragraphs: Sequence[Paragraph]) -> tuple[
     return tuple(each.text for each in paragraphs if each.step == step.name and each.code in codes)
 
 
-def _is_paragraph(facts: object) -> bool:
-    if not isinstance(facts, dict) or facts.keys() != _FIELDS:
-        return False
-    return all(isinstance(value, str) for value in facts.values())
-
-
-def _damaged(file: Path) -> KitError:
-    return KitError(
-        "this file is damaged: it should hold what you wrote to students",
-        place=str(file),
-        cure="correct it, or delete it and write again with `attn report CLASS --tell`",
-    )
+def _paragraphs(facts: Any) -> tuple[Paragraph, ...]:
+    words = isinstance(facts, list) and [value for each in facts for value in each.values()]
+    if words is False or not all(isinstance(value, str) for value in words):
+        raise ValueError("paragraphs are made of words")
+    return tuple(Paragraph(**each) for each in facts)
 
 
 # Drafts for an exercise's catalogue of known mistakes, from what a class did without a name.

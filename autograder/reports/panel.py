@@ -162,7 +162,6 @@ def comparison(
     expected: Any,
     *,
     axes: Axes = None,
-    labels: Sequence[str] | None = None,
     precision: str = "",
     tokens: Tokens | None = None,
 ) -> Comparison:
@@ -185,7 +184,7 @@ def comparison(
         # Where numbers agree, show a difference of 0: rounding is not of interest.
         difference = np.where(wrong, actual - wanted, 0.0)
     place = first_place(_largest(difference, wrong)) if wrong.any() else (0,) * actual.ndim
-    told = ""
+    told, labels = "", None
     if tokens:
         labels = tokens.labels(wanted.shape, letters)
         if at := tokens.row_of(wrong):

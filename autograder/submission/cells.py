@@ -384,6 +384,12 @@ def top_level(tree: ast.Module) -> Iterator[DefinitionNode]:
     return (node for node in tree.body if isinstance(node, DefinitionNode))
 
 
+def definitions_in(text: str) -> dict[str, DefinitionNode]:
+    """Return the definitions at the left margin of a text by name; none if it is not Python."""
+    tree = parsed(text)
+    return {node.name: node for node in top_level(tree)} if tree else {}
+
+
 def lines_of(node: ast.stmt) -> tuple[int, int]:
     """Return the first and the last line of a statement, decorators included."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])

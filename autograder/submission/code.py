@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from textwrap import dedent
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from autograder.submission.cells import (
     Asked,
@@ -73,7 +72,8 @@ def without_magics(cell: str) -> Plain:
     first = next((number for number, line in enumerate(lines) if line.strip()), None)
     if first is None:
         return Plain(cell)
-    lines = _at_the_margin(_without_prompts(lines, lines[first]))
+    # Indentation that all of them have is no part of them.
+    lines = dedent("\n".join(_without_prompts(lines, lines[first]))).split("\n")
     magic = _CELL_MAGIC.match(lines[first])
     if magic:
         if magic[1] not in RUN_THEIR_BODY:
@@ -88,11 +88,6 @@ def _without_prompts(lines: list[str], first: str) -> list[str]:
         if begins.match(first):
             return [prompt.sub("", line, count=1) for line in lines]
     return lines
-
-
-def _at_the_margin(lines: list[str]) -> list[str]:
-    """Return lines without the indentation that all of them have."""
-    return dedent("\n".join(lines)).split("\n")
 
 
 def _plain_lines(lines: list[str]) -> Iterator[str]:
@@ -207,9 +202,8 @@ _SCOPES = DefinitionNode | ast.Lambda
 _RUN_CELL_MAGIC = "run_cell_magic"
 _MAIN_NAME = "__name__"
 _IMPORTED = "imported from the kit"  # which is no name
-_SHORT, _MOST_KEPT = 2_048, 256
+_SHORT = 2_048  # characters of all these names
 _MOST_NAMES = 50  # that each cell is searched for, one after the other
-_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True)
@@ -223,16 +217,6 @@ class Edit:
     text: str
 
 
-def _of_shared_cells(function: Callable[..., _Found]) -> Callable[..., _Found]:
-    """Have `function` remember what it finds in a short cell: all hand-ins share the release's."""
-    remembering = lru_cache(maxsize=_MOST_KEPT)(function)
-
-    def found(cell: str, *facts: Any) -> _Found:
-        return remembering(cell, *facts) if len(cell) <= _SHORT else function(cell, *facts)
-
-    return found
-
-
 def without_kit_calls(cells: Sequence[str], *, notebook: bool) -> tuple[str, ...]:
     """Return cells without imports and calls of the kit and of IPython at their top level.
 
@@ -244,7 +228,7 @@ def without_kit_calls(cells: Sequence[str], *, notebook: bool) -> tuple[str, ...
     # Python reads some letters of other scripts as Latin ones.
     words = (*names, KIT, _MAIN_NAME)
     return tuple(
-        _without_calls_of_shared(cell, names, notebook)
+        _without_calls(cell, names, notebook)
         if not cell.isascii() or any([word in cell for word in words])
         else cell  # nearly always, a look says that there is nothing to replace
         for cell in cells
@@ -260,8 +244,7 @@ def _names(cells: Sequence[str]) -> frozenset[str]:
     return frozenset(kit - own)
 
 
-@_of_shared_cells
-def _bindings(cell: str) -> tuple[tuple[str, str], ...]:
+def _bindings(cell: str) -> list[tuple[str, str]]:
     """Return the names that a cell binds at its top level, and what is known of their values.
 
     That is `_IMPORTED` for what comes from the kit, the name that a call begins with, or "".
@@ -281,15 +264,12 @@ def _bindings(cell: str) -> tuple[tuple[str, str], ...]:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
                 # `probe = open_exercise(...)` is the kit's too, by another name.
                 found.append((name, roots.of(call)))
-    return tuple(found)
+    return found
 
 
 def _without_calls(cell: str, names: frozenset[str], notebook: bool) -> str:
     tree = parsed(cell)
     return _edited(cell, _edits(tree, names, notebook)) if tree else cell
-
-
-_without_calls_of_shared = _of_shared_cells(_without_calls)
 
 
 def _is_kit(module: str) -> bool:
@@ -471,7 +451,9 @@ def _texts(read: Text, file: Path) -> Texts:
     remarks = ()
     plain = texts
     if not is_plain("".join(texts)):
-        plain, remarks = list(map(plain_text, texts)), _remarks(texts, name)
+        plain = list(map(plain_text, texts))
+        found = (each for text in texts for each in remarks_on_characters(text, name))
+        remarks = tuple(dict.fromkeys(found))
     prose = ((_PROSE.get(str(kind)), text) for kind, text in zip(kinds, plain))
     return Texts(
         tuple(text for kind, text in zip(kinds, plain) if kind == "code"),
@@ -481,11 +463,6 @@ def _texts(read: Text, file: Path) -> Texts:
         version_in(facts),
         asked_in(facts, cells),
     )
-
-
-def _remarks(texts: Iterable[str], name: str) -> tuple[str, ...]:
-    found = (remark for text in texts for remark in remarks_on_characters(text, name))
-    return tuple(dict.fromkeys(found))
 
 
 def _refuse_too_much(name: str, code: str) -> None:

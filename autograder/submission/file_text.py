@@ -239,7 +239,7 @@ def without_outputs(text: str) -> str:
 
 # The width of a column in nbgrader's gradebook, and the longest name in a file system.
 LONGEST, MOST_BYTES = 128, 255
-_KEPT = 80  # characters of a longer name
+_KEPT = 80  # bytes of a longer name
 _SHORTENED = re.compile(r"~[0-9a-f]{32}\Z")
 _RAW = re.compile("[\udc80-\udcff]")
 _WRITTEN_OUT = re.compile(r"\\(?:\\|x([89a-f][0-9a-f]))")
@@ -253,11 +253,13 @@ def student_of(name: str) -> str:
     """
     student = name
     if _RAW.search(name) or "\\x" in name:  # or the second could be taken for the first
-        student = _RAW.sub(_byte, name.replace("\\", "\\\\"))
+        written = name.replace("\\", "\\\\")
+        student = _RAW.sub(lambda byte: f"\\x{ord(byte[0]) - 0xDC00:02x}", written)
     long = len(student) > LONGEST or len(os.fsencode(student)) > MOST_BYTES
     if long or _SHORTENED.search(student):
         digest = hashlib.sha256(os.fsencode(name)).hexdigest()[:32]
-        return f"{_short(student)}~{digest}"
+        short = os.fsencode(student)[:_KEPT].decode("utf-8", "ignore")
+        return f"{short}~{digest}"
     return student
 
 
@@ -267,21 +269,9 @@ def name_of(student: str, folder: Path) -> str:
     When nothing there is theirs, it is the student's own name.
     """
     if _SHORTENED.search(student):
-        names = (name for name in _listed(folder) if student_of(name) == student)
-        return next(names, student)
+        names = os.listdir(folder) if folder.is_dir() else []
+        return next((name for name in names if student_of(name) == student), student)
     return _WRITTEN_OUT.sub(_character, student) if "\\x" in student else student
-
-
-def _short(student: str) -> str:
-    return os.fsencode(student)[:_KEPT].decode("utf-8", "ignore")
-
-
-def _listed(folder: Path) -> list[str]:
-    return os.listdir(folder) if folder.is_dir() else []
-
-
-def _byte(found: re.Match[str]) -> str:
-    return f"\\x{ord(found[0]) - 0xDC00:02x}"
 
 
 def _character(found: re.Match[str]) -> str:

@@ -19,7 +19,7 @@ from functools import cache
 from itertools import combinations, islice
 
 from autograder.submission.cells import parsed, top_level
-from autograder.submission.syntax_tree import FIELDS, is_text
+from autograder.submission.syntax_tree import is_text
 
 GRAM = 8  # tokens in a fingerprint: less than a line
 WINDOW = 3
@@ -29,11 +29,6 @@ _MOST_BITS = 128  # of a number that counts by its value
 OTHER_CODE = ""  # in place of a step, for functions that are none
 # What differs between two people who write the same: types and marks of the tree itself.
 _SKIPPED = frozenset(("annotation", "returns", "ctx", "type_comment", "type_params"))
-# The fields of each kind of node that count and may hold nodes, the last one first.
-_FIELDS = {
-    kind: tuple(name for name in reversed(fields) if name not in _SKIPPED)
-    for kind, fields in FIELDS.items()
-}
 _BUILTINS = frozenset(dir(builtins))
 
 
@@ -78,7 +73,7 @@ def _common_names(trees: Sequence[ast.Module], steps: Collection[str]) -> dict[s
 
 def _tokens(root: ast.AST, names: Mapping[str, str]) -> Iterator[str]:
     """Give the tokens of a tree in the order of reading; names of one's own are all alike."""
-    left: list[ast.AST | None] = [root]
+    left: list[object] = [root]
     while left:
         node = left.pop()
         # By class, and the most frequent first: `match` tries one pattern after the other.
@@ -86,14 +81,11 @@ def _tokens(root: ast.AST, names: Mapping[str, str]) -> Iterator[str]:
             yield names.get(node.id, "name")
         elif isinstance(node, ast.Constant):
             yield _constant(node.value)
-        elif node is not None and not is_text(node):  # the key before `**` is None
+        elif isinstance(node, ast.AST) and not is_text(node):  # no name, and no key of `**`
             yield _token(node)
-            for field in _FIELDS[node.__class__]:
+            for field in reversed([name for name in node._fields if name not in _SKIPPED]):
                 value = getattr(node, field)
-                if value.__class__ is list:
-                    left += reversed(value)
-                else:
-                    left.append(value)
+                left += reversed(value) if isinstance(value, list) else [value]
 
 
 def _token(node: ast.AST) -> str:

@@ -74,15 +74,12 @@ def _used_and_set(cell: str, names: set[str]) -> tuple[set[str], set[str]]:
         top = table.get_type() == "module"
         for name in names.intersection(table.get_identifiers()):
             symbol = table.lookup(name)
-            if (top or symbol.is_declared_global()) and _is_set(symbol):
+            its_own = symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace()
+            if (top or symbol.is_declared_global()) and its_own:
                 bound.add(name)
             if symbol.is_referenced() and (top or symbol.is_global()):
                 used.add(name)
     return used, bound
-
-
-def _is_set(symbol: symtable.Symbol) -> bool:
-    return symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace()
 
 
 def _tables(cell: str) -> Iterator[symtable.SymbolTable]:
@@ -209,9 +206,9 @@ def missing_imports(cells: Sequence[str], library: str, given: str) -> tuple[str
 
     Offered are the standard ones for the `library`, and those of `given`, the exercise's text.
     """
-    standard = _standard(library)
-    wanted = _offered(given) | standard.keys()
-    missing = unset_names(cells, wanted)
+    standard, tree = _standard(library), parsed(given)
+    offered = (name for name, _ in imported_by(tree.body if tree else ()))
+    missing = unset_names(cells, frozenset(offered) | standard.keys())
     if not missing:
         return ()
     lines = imports_of(missing, given)
@@ -312,7 +309,9 @@ def _decorators_and_annotations(tree: ast.Module) -> Iterator[tuple[ast.expr, bo
 def _cut(cell: str, nodes: Iterable[tuple[ast.expr, bool]]) -> str:
     """Return a cell without these decorators, and with `...` in place of these annotations."""
     lines = [line.encode() for line in cell.split("\n")]
-    for node, is_decorator in sorted(nodes, key=_place, reverse=True):
+    for node, is_decorator in sorted(nodes, key=lambda each: (each[0].lineno, each[0].col_offset))[
+        ::-1
+    ]:
         first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
         if is_decorator:  # it begins its line
             lines[first : last + 1] = [b""] * (last + 1 - first)
@@ -321,10 +320,6 @@ def _cut(cell: str, nodes: Iterable[tuple[ast.expr, bool]]) -> str:
         text = before + b"(..." + b"\n" * (last - first) + b")" + after
         lines[first : last + 1] = text.split(b"\n")
     return b"\n".join(lines).decode()
-
-
-def _place(found: tuple[ast.expr, bool]) -> tuple[int, int]:
-    return found[0].lineno, found[0].col_offset
 
 
 def _remark_on_decorator(line: str, module: str) -> str:
@@ -366,13 +361,6 @@ def modules_used(step: ast.AST, names: Mapping[str, object]) -> Iterator[str]:
                 yield module.split(".")[0]
             case ast.Name(id=name) if isinstance(names.get(name), ModuleType):
                 yield str(getattr(names[name], "__name__", "")).split(".")[0]
-
-
-@lru_cache(maxsize=8)
-def _offered(given: str) -> frozenset[str]:
-    """Return the names that the imports of the exercise's text bind."""
-    tree = parsed(given)
-    return frozenset(name for name, _ in imported_by(tree.body if tree else ()))
 
 
 def _standard(library: str) -> dict[str, str]:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from autograder.judging.explanation import keyword_meant
 from autograder.submission.cells import (
     DefinitionNode,
+    definitions_in,
     find_in_piece,
     lines_of,
     names_in_prose,
@@ -56,10 +57,9 @@ def worked_on(cells: Sequence[str], exercise: Exercise, given: str) -> frozenset
     """
     trees = [tree for cell in cells if (tree := parsed(cell))]
     bound = {name for tree in trees for node in tree.body for name in _assigned(node)}
-    handed_out = parsed(given)
-    originals = {node.name: node for node in top_level(handed_out)} if handed_out else {}
     known = bound.intersection(step.name for step in exercise.steps)
-    return written(cells, exercise) | known | misplaced(cells, exercise, originals).keys()
+    elsewhere = misplaced(cells, exercise, definitions_in(given))
+    return written(cells, exercise) | known | elsewhere.keys()
 
 
 def _assigned(node: ast.stmt) -> set[str]:
@@ -140,8 +140,11 @@ def repeated(cells: Iterable[str], exercise: Exercise) -> dict[str, str]:
     for cell in cells:
         tree = parsed(cell)
         for node in tree.body if tree else ():
-            own = {node.name} if isinstance(node, DefinitionNode) else _replaced(node)
-            if (found := names & own) and not _is_unfilled(node):
+            if isinstance(node, DefinitionNode):
+                own = set[str]() if is_stub(node) else {node.name}
+            else:
+                own = _replaced(node)
+            if found := names & own:
                 first, last = lines_of(node)
                 lines = [line.strip() for line in cell.split("\n")[first - 1 : last]]
                 for name in found:
@@ -170,10 +173,6 @@ def _repeated(name: str, texts: Sequence[Sequence[str]]) -> str:
         f"`{name}` is there {len(texts)} times, and the last one counts{which}. Keep the one that "
         "you want, and delete the others."
     )
-
-
-def _is_unfilled(node: ast.stmt) -> bool:
-    return isinstance(node, DefinitionNode) and is_stub(node)
 
 
 def _without(cell: str, nodes: Sequence[DefinitionNode]) -> str:

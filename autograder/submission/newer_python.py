@@ -19,11 +19,11 @@ Version = tuple[int, int]
 _VERSION = re.compile(r"(\d{1,2})\.(\d{1,3})(?:\.|$)")
 _DEEPEST, _MOST_LETTERS = 3, 20_000
 _FORMATTED = re.compile(r"(?i)(?<![\w])(f|rf|fr|t|rt|tr)('''|\"\"\"|'|\")")
+# A plain string or a comment.
 _PLAIN = re.compile(
     r"(?is)(?<![\w])(?:[bru]|br|rb)?(?:'''.*?(?<!\\)'''|\"\"\".*?(?<!\\)\"\"\""
-    r"|'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")"
+    r"|'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")|#[^\n]*"
 )
-_COMMENT = re.compile(r"#[^\n]*")
 _ALIAS = re.compile(r"^([ \t]*)type[ \t]+(\w+)(?:\[[^\n=]*\])?[ \t]*=", re.MULTILINE)
 _PARAMETERS = re.compile(r"\b(def|class)([ \t]+\w+)[ \t]*\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\]")
 _FORMAT = re.compile(r"[:!](?!=)")  # what says how a value is written; or a part of an expression
@@ -101,7 +101,7 @@ def needs_version(text: str) -> Version | None:
     pieces = _pieces(text, 0) if len(text) <= _MOST_LETTERS else None
     if pieces is None:
         return None
-    code = "".join("''" if _starts_string(piece) else piece for piece in pieces)
+    code = "".join("''" if _FORMATTED.match(p) or _PLAIN.match(p) else p for p in pieces)
     grown = bool(_ALIAS.search(code) or _PARAMETERS.search(code))
     return (3, 12) if grown or any(map(_is_newer_string, pieces)) else None
 
@@ -115,17 +115,13 @@ def _pieces(text: str, depth: int) -> list[str] | None:
             end = _end_of_formatted(text, found.end(), found[2], depth)
             if end is None:
                 return None
-        elif found := _PLAIN.match(text, at) or _COMMENT.match(text, at):
+        elif found := _PLAIN.match(text, at):
             end = found.end()
         else:
             end = at + 1
         pieces.append(text[at:end])
         at = end
     return pieces
-
-
-def _starts_string(piece: str) -> bool:
-    return bool(_FORMATTED.match(piece) or _PLAIN.match(piece) or _COMMENT.match(piece))
 
 
 def _is_newer_string(piece: str) -> bool:
@@ -187,7 +183,7 @@ def _end_of_expression(text: str, start: int, depth: int) -> int | None:
                 return None
             at = inner
             continue
-        if found := _PLAIN.match(text, at) or _COMMENT.match(text, at):
+        if found := _PLAIN.match(text, at):
             at = found.end()
             continue
         if letter in "([{":

@@ -36,16 +36,12 @@ _COPIES = ".ipynb_checkpoints"  # where Jupyter keeps one of every notebook
 _NO_MORE_FILES = (errno.EMFILE, errno.ENFILE)
 
 
-@dataclass(frozen=True)
-class Choice:
-    """The code that counts, and the SHA-256 of every file that was read for it, by path."""
-
-    code: Code
-    digests: tuple[tuple[Path, str], ...]
+# The SHA-256 of every file that was read, by path.
+Digests = tuple[tuple[Path, str], ...]
 
 
-def chosen(paths: Sequence[Path], exercise: Exercise, root: Path) -> Choice:
-    """Return the code that counts among what one student handed in below `root`.
+def chosen(paths: Sequence[Path], exercise: Exercise, root: Path) -> tuple[Code, Digests]:
+    """Return the code that counts among what one student handed in below `root`, and what was read.
 
     Raises `Unreadable` when nothing can be read, or nothing but what nobody has worked on beside
     what cannot be read, and `KitError` when this machine lets the process open no more files.
@@ -53,7 +49,7 @@ def chosen(paths: Sequence[Path], exercise: Exercise, root: Path) -> Choice:
     folders = {path: names for path in paths if (names := _names(path, root)) is not None}
     if len(paths) == 1 and not folders:
         code = _read(paths[0], exercise, root)
-        return Choice(code, ((code.file, code.digest),))
+        return code, ((code.file, code.digest),)
     files = _candidates(paths, folders, exercise)
     below: Sequence[Path] = ()
     if not files:
@@ -85,7 +81,7 @@ def chosen(paths: Sequence[Path], exercise: Exercise, root: Path) -> Choice:
             "were read: hand in the one that counts."
         )
     digests = tuple((each.file, each.digest) for each in readable)
-    return Choice(replace(code, remarks=(*remarks, *code.remarks)), digests)
+    return replace(code, remarks=(*remarks, *code.remarks)), digests
 
 
 def cannot_be_opened(path: Path, error: OSError) -> Unreadable:
@@ -299,7 +295,8 @@ def read_one_of(
     try:
         below = root or paths[0].parent
         folder = paths[0] if len(paths) == 1 else None
-        return _submission(chosen(paths, exercise, below), exercise, student, below, folder)
+        code, digests = chosen(paths, exercise, below)
+        return _submission(code, digests, exercise, student, below, folder)
     except Unreadable as reason:
         return _rejected(paths, exercise, student, str(reason), reason.__cause__, root)
     except OSError as error:
@@ -328,15 +325,19 @@ def unreadable(
 
 
 def _submission(
-    choice: Choice, exercise: Exercise, student: str, root: Path, handed_in: Path | None
+    code: Code,
+    digests: Digests,
+    exercise: Exercise,
+    student: str,
+    root: Path,
+    handed_in: Path | None,
 ) -> Submission:
-    code = choice.code
     remarks = tuple(dict.fromkeys(map(_line, code.remarks)))[:MOST_REMARKS]
     not_run = tuple((name, _line(words)) for name, words in code.not_run)
     facts = (student, exercise.name, code.cells, code.file, remarks, None, not_run)
     needs = "" if code.needs is None else f"{code.needs[0]}.{code.needs[1]}"
     folder = None if handed_in == code.file else handed_in
-    return Submission(*facts, choice.digests, root, needs, folder, code.asked)
+    return Submission(*facts, digests, root, needs, folder, code.asked)
 
 
 def _rejected(

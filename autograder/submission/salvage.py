@@ -31,7 +31,7 @@ from autograder.submission.missing_import import (
     without_absent,
 )
 from autograder.submission.reading import Submission
-from autograder.submission.syntax_tree import names_of_statements, nodes_in
+from autograder.submission.syntax_tree import called_name, names_of_statements, nodes_in
 from autograder.values.exercise import Exercise, given_text
 from autograder.values.request import (
     ExceptionReport,
@@ -74,12 +74,8 @@ _PLAIN_VALUE = (
 )
 
 
-@dataclass(frozen=True)
-class _Statement:
-    """A statement at the left margin, and its text."""
-
-    node: ast.stmt
-    text: str
+# A statement at the left margin, and its text.
+_Statement = tuple[ast.stmt, str]
 
 
 @dataclass(frozen=True)
@@ -152,7 +148,7 @@ def _statements(cells: tuple[str, ...]) -> _Statements | None:
             if not names.whole or not _REACHING.isdisjoint(names.mentioned):
                 return None
             first, last = lines_of(node)
-            statement = _Statement(node, "\n".join(lines[first - 1 : last]))
+            statement = node, "\n".join(lines[first - 1 : last])
             own = {node.name} if isinstance(node, DefinitionNode) else names.bound
             for name in own | names.shared:
                 binding.setdefault(name, []).append(statement)
@@ -166,13 +162,13 @@ def _named_through(name: str, statements: _Statements) -> frozenset[str] | None:
     found = statements.binding.get(name)
     if found is None:
         return frozenset() if name in _BUILTINS else None
-    if all(_is_of_a_library(statement.node) for statement in found):
+    if all(_is_of_a_library(node) for node, _ in found):
         return None if name in statements.stored else frozenset()
     if name in statements.touched:
         return None
     named = frozenset[str]()
-    for each in found:
-        names = _named_in(each.text) if _is_plain(each.node, name, statements.stored) else None
+    for node, text in found:
+        names = _named_in(text) if _is_plain(node, name, statements.stored) else None
         if names is None:
             return None
         named |= names
@@ -201,17 +197,13 @@ def _is_plain(node: ast.stmt, name: str, stored: frozenset[str]) -> bool:
         imports = [each for each in inside if isinstance(each, ast.Import | ast.ImportFrom)]
         attributes = [each for each in inside if isinstance(each, ast.Attribute)]
         special = {each.attr for each in attributes if each.attr.startswith("__")}
-        others = {each.attr for each in attributes if not _is_own(each)}
+        others = {each.attr for each in attributes if called_name(each) != f"self.{each.attr}"}
         only_libraries = all(map(_is_of_a_library, imports))
         return only_libraries and special <= _OWN_METHODS and others.isdisjoint(stored)
     if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
         return False
     value = [] if isinstance(node.value, ast.Lambda) else nodes_in(node.value)
     return all(isinstance(each, _PLAIN_VALUE) for each in value)
-
-
-def _is_own(attribute: ast.Attribute) -> bool:
-    return isinstance(attribute.value, ast.Name) and attribute.value.id == "self"
 
 
 @lru_cache(maxsize=64)
@@ -338,9 +330,7 @@ class Loaded:
         if not isinstance(reply, Failed) or reply.outcome is not Outcome.NOT_WRITTEN:
             return reply
         report = self._not_defined.get(request.target)
-        if report is not None:
-            return replace(reply, outcome=Outcome.RAISED, exception=report)
-        return reply
+        return replace(reply, outcome=Outcome.RAISED, exception=report) if report else reply
 
     def watch(
         self, request: Request, steps: Collection[str], stand_ins: Mapping[int, StandIn]

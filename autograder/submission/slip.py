@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from autograder.submission.cells import DefinitionNode, parsed, top_level
+from autograder.submission.cells import DefinitionNode, definitions_in, top_level
 from autograder.submission.syntax_tree import (
     methods_of,
     names_bound_in,
@@ -272,8 +272,7 @@ def by_parameter_name(
     checks = tuple(checks)
     if not any(check.finding and _NUMBERED.search(check.finding.message) for check in checks):
         return checks
-    tree = parsed(given)
-    node = {each.name: each for each in top_level(tree)}.get(step) if tree else None
+    node = definitions_in(given).get(step)
     called = arguments_of(called_function(node))
     constructor = arguments_of(methods_of(node).get(CONSTRUCTOR))
 

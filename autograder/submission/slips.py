@@ -7,7 +7,7 @@ import difflib
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-from autograder.submission.cells import DefinitionNode, lines_of, parsed, top_level
+from autograder.submission.cells import DefinitionNode, definitions_in, lines_of, parsed
 from autograder.submission.file_text import is_notebook
 from autograder.submission.missing_import import absent_modules
 from autograder.submission.missing_step import (
@@ -638,8 +638,7 @@ def slips_in(
     """
     cells = [(tree, cell) for cell in submission.cells if (tree := parsed(cell))]
     trees = [tree for tree, _ in cells]
-    handed_out = parsed(given)
-    originals = {node.name: node for node in top_level(handed_out)} if handed_out else {}
+    originals = definitions_in(given)
     names = [step.name for step in exercise.steps]
     notebook, library = is_notebook(submission.path), exercise.library
     absent = absent_modules(trees, library, given)

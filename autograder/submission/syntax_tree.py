@@ -6,7 +6,6 @@ Nothing here recurses: a tree can be deeper than Python's own stack.
 from __future__ import annotations
 
 import ast
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,32 +14,11 @@ from weakref import WeakKeyDictionary
 from autograder.submission.cells import DefinitionNode
 from autograder.values.exercise import Definition
 
-# The nodes of a syntax tree, in the order of `ast.walk`, without its detours.
-#
-# The texts of a class are read from end to end, and most of a tree are leaves: Python's own walk
-# asks every node for its fields by their names. The trees are a parser's own, which sets all
-# fields.
-
-# A field in Python's own grammar of its trees, such as `expr* args`, and what holds no nodes.
-_FIELD = re.compile(r"(\w+)[*?]? (\w+)")
-_PLAIN = ("identifier", "string", "int", "constant")
-
-
-def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
-    """Return the fields of a kind of node that may hold nodes, in their order."""
-    plain = {name for what, name in _FIELD.findall(kind.__doc__ or "") if what in _PLAIN}
-    return tuple(name for name in kind._fields if name not in plain)
-
-
-_KINDS = [each for each in vars(ast).values() if isinstance(each, type)]
-FIELDS = {kind: _fields(kind) for kind in _KINDS if issubclass(kind, ast.AST)}
-
 MOST_NODES = 20_000  # of one step that are looked at
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_SCOPES = frozenset((*_DEFINITIONS, ast.Lambda))
+_SCOPES = (*_DEFINITIONS, ast.Lambda)
 # What only marks another node: whether its value is read or set, and which operator it is.
 _SIGNS = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
-_MARKS = frozenset(kind for kind in FIELDS if issubclass(kind, _SIGNS))
 
 
 def nodes_in(node: ast.AST, most: int = sys.maxsize) -> list[ast.AST]:
@@ -49,7 +27,7 @@ def nodes_in(node: ast.AST, most: int = sys.maxsize) -> list[ast.AST]:
     for each in found:  # it grows meanwhile
         if len(found) >= most:
             return found[:most]
-        found += _children(each)
+        found += ast.iter_child_nodes(each)
     return found
 
 
@@ -59,30 +37,17 @@ def own_nodes(node: ast.AST) -> tuple[ast.AST, ...]:
     Marks are left out.
     """
     found: list[ast.AST] = []
-    waiting = _children(node)[::-1]
+    waiting = [*ast.iter_child_nodes(node)][::-1]
     for _ in range(MOST_NODES):
         if not waiting:
             break
         child = waiting.pop()
-        kind = child.__class__
-        if kind in _MARKS:
+        if isinstance(child, _SIGNS):
             continue
         found.append(child)
-        if kind not in _SCOPES:
-            waiting += reversed(_children(child))
+        if not isinstance(child, _SCOPES):
+            waiting += reversed([*ast.iter_child_nodes(child)])
     return tuple(found)
-
-
-def _children(node: ast.AST) -> list[ast.AST]:
-    """Return the nodes directly within one, in order."""
-    found: list[ast.AST] = []
-    for field in FIELDS[node.__class__]:
-        value = getattr(node, field)
-        if value.__class__ is list:
-            found += filter(None, value)  # a dictionary's keys may be None
-        elif value is not None:
-            found.append(value)
-    return found
 
 
 def is_text(node: ast.AST) -> bool:

@@ -198,7 +198,7 @@ def write_content(path: Path, content: bytes) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(path, content)
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise unwritable(path.name, path.parent, error) from error
 
 
 def write_all_whole(files: Mapping[Path, str | bytes]) -> None:
@@ -215,17 +215,18 @@ def write_all_whole(files: Mapping[Path, str | bytes]) -> None:
         for part, path in parts.items():
             os.replace(part, path)
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise unwritable(path.name, path.parent, error) from error
     finally:
         for part in parts:
             with suppress(OSError):
                 _remove(part)
 
 
-def _unwritable(path: Path, error: OSError) -> KitError:
+def unwritable(what: str, place: Path | str, error: OSError) -> KitError:
+    """Return the error that `what` cannot be written at a place."""
     return KitError(
-        f"{path.name} cannot be written: {error.strerror}",
-        place=str(path.parent),
+        f"{what} cannot be written: {error.strerror}",
+        place=str(place),
         cure="name a folder that you may write to, on a disk with free space",
     )
 

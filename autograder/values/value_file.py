@@ -21,6 +21,7 @@ from types import TracebackType, UnionType
 from typing import Any, Generic, TypeVar, cast, get_args, get_origin, get_type_hints, overload
 
 from autograder.errors import KitError
+from autograder.values.files import read_small
 
 # A sequence whose items are made when they are asked for, and not kept.
 
@@ -209,6 +210,21 @@ def read_as(kind: type[Read], facts: Mapping[str, Any]) -> Read:
     readers = _readers(cast(Hashable, kind))
     read = {name: reader(facts[name]) for name, reader in readers if name in facts}
     return kind(**{**facts, **read})
+
+
+def read_noted(
+    path: Path, most_bytes: int, make: Callable[[Any], Read], fault: str, cure: str
+) -> Read | None:
+    """Return what `make` makes of the JSON that the kit noted at `path`; None without a file.
+
+    Raises `KitError`, with `fault` and `cure`, where it is something else, and as `read_small`.
+    """
+    try:
+        return make(json.loads(read_small(path, most_bytes).decode("utf-8")))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise KitError(fault, place=str(path), cure=cure) from error
 
 
 @cache

@@ -10,12 +10,12 @@ from typing import Any, Literal
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from autograder.reports.class_page import ClassContext, class_page
+from autograder.reports.class_page import ClassContext
 from autograder.reports.misunderstandings import misunderstandings
 from autograder.reports.roll import FollowUp
 from autograder.values.verdict import ChainVerdict, Finding, Outcome, Verdict
 from browser.contrast import too_faint
-from support.verdicts import EXERCISE, verdict
+from support.verdicts import EXERCISE, class_page, verdict
 
 LONG = Finding(Outcome.WRONG_VALUES, "Your softmax runs down the columns. " * 8)
 PHONE, PAPER = 400, 718  # pixels; A4 without its margins

@@ -12,13 +12,13 @@ import pytest
 
 from autograder.cli.follow_ups import find_follow_ups
 from autograder.grading.digest import infrastructure, needs_newer_python, unfinished
-from autograder.reports.class_page import ClassContext, class_page
+from autograder.reports.class_page import ClassContext
 from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, GradebookEntry
 from autograder.reports.roll import FollowUp, MarkQuestion, StudentRecord, write_follow_ups
 from autograder.submission.reading import Submission
 from autograder.values.verdict import Finding, Outcome, Verdict
 from support import verdicts
-from support.verdicts import EXERCISE
+from support.verdicts import EXERCISE, class_page
 
 UNREADABLE = Finding(Outcome.REJECTED, "ben.ipynb is not a notebook. Save it again.")
 OPEN = EnteredCell("essay", "", 3.0)

@@ -24,7 +24,7 @@ IMPORTED = {
     "a grader process that writes pages": ("autograder.cli.student_files", "click rich numpy"),
     "a grader process that makes notebooks": (
         "autograder.course.graded_notebook",
-        "click rich numpy nbgrader sqlalchemy jupyter_server",
+        "click rich numpy",
     ),
 }
 

@@ -21,14 +21,9 @@ from traitlets.config import Config
 
 from autograder.authoring.build import build
 from autograder.checks.recording import record_examples
-from autograder.course.creation import (
-    GRADEBOOK,
-    Course,
-    command_environment,
-    create_course,
-    read_course,
-)
+from autograder.course.creation import GRADEBOOK, Course, create_course, read_course
 from autograder.course.settings import course_directory, read_settings
+from demo.run import command_environment
 from support.built_once import built_once
 from support.fifth_exercise import SOLUTION, fifth_exercise
 from support.typed_commands import typed

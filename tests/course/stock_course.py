@@ -18,7 +18,7 @@ from nbgrader.apps.api import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder.course.creation import command_environment
+from demo.run import command_environment
 from support.built_once import built_once
 
 FIRST, SECOND = "ps1", "ps2"

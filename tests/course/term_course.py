@@ -8,7 +8,8 @@ from pathlib import Path
 import nbformat
 from nbformat.v4 import new_markdown_cell
 
-from autograder.course.creation import Course, create_course, read_course, release
+from autograder.course.creation import Course, create_course, read_course
+from demo.run import release
 from demo.sample_class import hand_in
 from support.built_once import built_once
 from support.released_course import (

@@ -28,8 +28,7 @@ from nbgrader.converters import NbGraderException
 
 from autograder.course import create_course, read_course
 from autograder.course.autograde import CourseAutograde, HarmlessRecord
-from autograder.course.creation import Course, command_environment
-from autograder.course.creation import release as release_by_command
+from autograder.course.creation import Course
 from autograder.course.gradebook import write_gradebook
 from autograder.course.intake import (
     Skeleton,
@@ -55,6 +54,8 @@ from autograder.values.verdict import (
     Verdict,
 )
 from course.changing_course import done, formgrader, release
+from demo.run import command_environment
+from demo.run import release as release_by_command
 from support.gradebook_scores import scores
 
 TOY = "toy_chain"

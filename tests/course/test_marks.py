@@ -18,7 +18,7 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.utils import parse_utc
 
 from autograder.course.course_records import CourseRecords
-from autograder.course.creation import Course, read_course, release
+from autograder.course.creation import Course, read_course
 from autograder.course.export import CleanCsv
 from autograder.course.gradebook_entries import read_gradebook
 from autograder.course.graded_attempts import CountedAttempt
@@ -39,6 +39,7 @@ from course.term_course import (
     term_course,
     term_said,
 )
+from demo.run import release
 from support.released_course import NAME, ROOT, grade
 
 POLICY = "autograder.course.late_policy.LatePolicy"

@@ -14,7 +14,7 @@ import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 
-from autograder.course.creation import Course, create_course, release
+from autograder.course.creation import Course, create_course
 from autograder.course.page import ELSEWHERE, clean_markdown
 from autograder.course.shown_work import (
     MOST_PICTURES,
@@ -23,6 +23,7 @@ from autograder.course.shown_work import (
     shown_outputs,
 )
 from course.changing_course import nbgrader
+from demo.run import release
 from support.released_course import NAME, ROOT, grade
 
 PNG = (

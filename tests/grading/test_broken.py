@@ -21,11 +21,12 @@ from pathlib import Path
 
 import pytest
 
-from autograder.course.creation import Course, command_environment
+from autograder.course.creation import Course
 from autograder.grading.journal import JOURNAL
 from autograder.reports.feedback import page_name
 from autograder.reports.grades_csv import read_verdicts
 from autograder.values.verdict import Outcome, Verdict
+from demo.run import command_environment
 from support.broken.case import EXERCISE, NAME, NOTEBOOK, ROOT, STEPS, Broken, Work
 from support.broken.cases import EVERYBODY
 from support.gradebook_scores import scores

@@ -18,7 +18,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from autograder.course.creation import Course, command_environment, script_name
+from autograder.course.creation import Course, script_name
 from autograder.course.gradebook import write_gradebook
 from autograder.course.intake import timestamp
 from autograder.grading.batch import grade_batch
@@ -28,6 +28,7 @@ from autograder.reports.grades_csv import read_verdicts
 from autograder.submission.reading import Submission, read_one_of, read_submission
 from autograder.values.exercise import read_exercise
 from autograder.values.verdict import Verdict
+from demo.run import command_environment
 from support.gradebook_scores import scores
 from support.released_course import released_course
 

@@ -19,9 +19,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from nbgrader.api import MissingEntry
+from nbgrader.apps.exportapp import ExportApp
+from nbgrader.coursedir import CourseDirectory
 
-from autograder.course.creation import Course, command_environment, notebook_name, script_name
-from autograder.course.export import _Quoted
+from autograder.course.creation import Course, notebook_name, script_name
+from autograder.course.export import CleanCsv
 from autograder.grading.class_task import flat_roster
 from autograder.reports.feedback import page_name
 from autograder.reports.grades_csv import read_verdicts
@@ -29,6 +32,7 @@ from autograder.reports.roll import shown_names
 from autograder.submission.file_text import LONGEST, MOST_BYTES, name_of, student_of
 from autograder.values.sanitize import UNSEEN_NAME, clean, file_name
 from autograder.values.verdict import Verdict
+from demo.run import command_environment
 from support.gradebook_scores import scores
 from support.released_course import copied, released_course
 
@@ -118,15 +122,26 @@ def test_names_that_look_alike_are_told_apart_and_the_plain_one_stays() -> None:
         assert shown[student].startswith("ada~")
 
 
-def test_nbgraders_export_tells_alike_names_apart_too() -> None:
+def test_nbgraders_export_tells_alike_names_apart_too(tmp_path: Path) -> None:
     people = [
         SimpleNamespace(id=name, last_name=None, first_name="=1", email="")
         for name in ("ada", "ada\u200b")
     ]
-    gradebook = SimpleNamespace(assignments=[], students=people)
-    cells = [f"{student.id}" for student in _Quoted(gradebook).students]
-    assert cells[0] == "ada" and cells[1].startswith("ada~")
-    assert [str(student.id) for student in _Quoted(gradebook).students] == ["ada", "ada\u200b"]
+    asked: list[str] = []
+
+    def find_submission(_: str, student: str) -> None:
+        asked.append(student)
+        raise MissingEntry
+
+    one = SimpleNamespace(name=NAME, duedate=None, max_score=22.0)
+    gradebook = SimpleNamespace(assignments=[one], students=people, find_submission=find_submission)
+    app = ExportApp(coursedir=CourseDirectory(root=str(tmp_path)))
+    CleanCsv(parent=app, to=str(tmp_path / "grades.csv")).export(gradebook)
+    with (tmp_path / "grades.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert rows[0]["student_id"] == "ada" and rows[1]["student_id"].startswith("ada~")
+    assert {row["first_name"] for row in rows} == {"'=1"} and asked == ["ada", "ada\u200b"]
+    assert {row["score"] for row in rows} == {"0.0"}
 
 
 def test_a_folder_without_permission_is_not_left_out(

@@ -31,16 +31,14 @@ from autograder.platforms.step_result import (
     job_summary,
     junit_report,
 )
-from autograder.reports.class_page import class_page
 from autograder.reports.class_summary import class_summary, mark_distribution
-from autograder.reports.feedback import feedback_page
 from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, GradebookEntry
 from autograder.reports.grades_csv import grades_csv
 from autograder.reports.table import class_table
 from autograder.submission.reading import Submission, read_submission
 from autograder.values.verdict import Verdict
 from platforms.platform_downloads import attn
-from support.verdicts import EXERCISE, feedback_text, verdict
+from support.verdicts import EXERCISE, class_page, feedback_page, feedback_text, verdict
 
 CANVAS = "Student,ID,SIS Login ID,Section,Attention (7)\r\n    Points Possible,,,,22\r\n"
 MOODLE = "Identifier,Full name,ID number,Status,Grade,Maximum Grade\n"

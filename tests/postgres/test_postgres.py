@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from nbgrader import api
 
-from autograder.course.creation import Course, command_environment, create_course, release
+from autograder.course.creation import Course, create_course
+from demo.run import command_environment, release
 from demo.sample_class import hand_in
 from support.gradebook_scores import scores
 from support.released_course import (

@@ -27,11 +27,11 @@ import pytest
 import autograder
 from autograder.authoring.leak import Secret, refuse_leaks, secrets_of
 from autograder.course import read_course
-from autograder.course.creation import command_environment
 from autograder.errors import KitError
 from autograder.submission.reading import read_submission
 from autograder.values.exercise import Exercise, read_exercise
 from autograder.values.verdict import Verdict
+from demo.run import command_environment
 from demo.sample_class import hand_in, read_sample_class
 from support.gradebook_scores import scores
 from support.leak_search import refuse_leaks_below

@@ -19,9 +19,10 @@ from pathlib import Path
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder.course.creation import command_environment, read_course
+from autograder.course.creation import read_course
 from autograder.values.exercise import read_exercise
 from course.term_course import QUESTION, answer, ask
+from demo.run import command_environment
 from demo.sample_class import hand_in, read_sample_class
 from support.learner_workspace import NAME, ROOT, WRONG_SOFTMAX, stub_file, written
 from support.released_course import sample_class

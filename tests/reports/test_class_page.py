@@ -9,13 +9,7 @@ from typing import Any
 
 import pytest
 
-from autograder.reports.class_page import (
-    KINDS,
-    MOST_ROWS,
-    ClassContext,
-    class_page,
-    write_class_page,
-)
+from autograder.reports.class_page import KINDS, MOST_ROWS, ClassContext, write_class_page
 from autograder.reports.class_summary import chain_breaks, chain_place, mark_distribution
 from autograder.reports.course_page import ROWS, write_course_page
 from autograder.reports.gradebook_entry import NO_ENTRIES, EnteredCell, GradebookEntry
@@ -23,7 +17,7 @@ from autograder.reports.misunderstandings import has_unnamed_mistake, misunderst
 from autograder.reports.roll import FollowUp, SimilarCode, SimilarPair
 from autograder.values.symbols import KEY, mark
 from autograder.values.verdict import ChainVerdict, Finding, LayerVerdict, Outcome, Verdict
-from support.verdicts import EXERCISE, verdict
+from support.verdicts import EXERCISE, class_page, verdict
 
 MEGABYTE = 1_000_000
 STEPS = [step.name for step in EXERCISE.steps]

@@ -26,7 +26,6 @@ from autograder.learning.screen import (
     trouble_words,
 )
 from autograder.learning.workspace import Task
-from autograder.reports.feedback import feedback_page
 from autograder.reports.finding import LONGEST, MOST_DETAILS, html, step_text
 from autograder.reports.picture import Picture
 from autograder.values.exercise import CHECK_PREFIX, Exercise, Grading, Limits, Step
@@ -39,6 +38,7 @@ from autograder.values.verdict import (
     StepVerdict,
     Verdict,
 )
+from support.verdicts import feedback_page
 
 PACKAGE = Path(__file__).resolve().parents[2] / "autograder"
 STEP = Step("softmax", "Softmax", 2.0, 5, ("Why?", "What shape?", "How?"))

@@ -8,14 +8,13 @@ from dataclasses import replace
 
 import pytest
 
-from autograder.reports.class_page import ClassContext, class_page
+from autograder.reports.class_page import ClassContext
 from autograder.reports.class_summary import class_summary
-from autograder.reports.feedback import feedback_page
 from autograder.reports.gradebook_entry import EnteredCell, GradebookEntry, changed_marks
 from autograder.reports.grades_csv import grades_csv
 from autograder.reports.table import points_words
 from autograder.values.verdict import Outcome
-from support.verdicts import EXERCISE, verdict
+from support.verdicts import EXERCISE, class_page, feedback_page, verdict
 
 ADA = verdict("ada")
 AUTOMATIC = tuple(

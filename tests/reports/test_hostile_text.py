@@ -25,13 +25,14 @@ import pytest
 from nbconvert.filters import strip_files_prefix
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output, new_raw_cell
 
-from autograder.course.creation import Course, command_environment, notebook_name
+from autograder.course.creation import Course, notebook_name
 from autograder.course.page import TAGS, clean_markdown
 from autograder.reports.class_page import class_script
 from autograder.reports.feedback import page_name
 from autograder.values.exercise import read_exercise
 from autograder.values.files import file_stem
 from autograder.values.verdict import Outcome, Verdict
+from demo.run import command_environment
 from support.released_course import released_course
 
 pytestmark = pytest.mark.slow  # a class of hostile texts, through every report

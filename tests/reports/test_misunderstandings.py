@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from autograder.reports.class_page import ClassContext, class_page
+from autograder.reports.class_page import ClassContext
 from autograder.reports.class_summary import class_summary
 from autograder.reports.misunderstandings import (
     misunderstandings,
@@ -15,7 +15,7 @@ from autograder.reports.misunderstandings import (
     step_counts,
 )
 from autograder.values.verdict import Finding, Outcome
-from support.verdicts import EXERCISE, verdict
+from support.verdicts import EXERCISE, class_page, verdict
 
 QUERY_AXIS = Finding(
     Outcome.WRONG_VALUES, "Your softmax runs down the columns.", misconception="over_the_queries"

@@ -17,9 +17,9 @@ from rich.console import Console
 
 from autograder.errors import KitError
 from autograder.reports import class_page as class_page_module
-from autograder.reports.class_page import class_page, class_script, write_class_page
+from autograder.reports.class_page import class_script, write_class_page
 from autograder.reports.class_summary import chain_sentence, class_summary, first_line, steps_words
-from autograder.reports.feedback import feedback_page, page_name, write_page
+from autograder.reports.feedback import page_name, write_page
 from autograder.reports.grades_csv import (
     cell,
     grades_csv,
@@ -39,7 +39,7 @@ from autograder.values.verdict import (
     StepVerdict,
     Verdict,
 )
-from support.verdicts import feedback_text, write_verdicts
+from support.verdicts import class_page, feedback_page, feedback_text, write_verdicts
 
 NAMES = (
     "softmax initialize_weights project_qkv compute_attention_scores scale_scores "

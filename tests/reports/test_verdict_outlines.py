@@ -12,7 +12,7 @@ from rich.console import Console
 from autograder.cli.follow_ups import find_follow_ups
 from autograder.grading.batch import grade_batch
 from autograder.grading.digest import infrastructure, unfinished
-from autograder.reports.class_page import ClassContext, class_page
+from autograder.reports.class_page import ClassContext
 from autograder.reports.class_summary import class_summary
 from autograder.reports.gradebook_entry import ClassGradebook
 from autograder.reports.grades_csv import grades_csv
@@ -29,7 +29,7 @@ from autograder.values.verdict import (
     VerdictOutlines,
 )
 from support.mixed_class import mixed_class
-from support.verdicts import EXERCISE, verdict
+from support.verdicts import EXERCISE, class_page, verdict
 
 BROKEN = "def softmax(scores:\n    return scores\n"
 Said = Callable[[Sequence[Verdict]], object]

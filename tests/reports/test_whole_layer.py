@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from autograder.reports.class_page import class_page
 from autograder.reports.class_summary import chain_sentence, class_summary, first_line
-from autograder.reports.feedback import feedback_page
 from autograder.reports.table import class_table
 from autograder.values.exercise import Exercise, Grading, Limits, Step
 from autograder.values.verdict import (
@@ -23,6 +21,7 @@ from autograder.values.verdict import (
     StepVerdict,
     Verdict,
 )
+from support.verdicts import class_page, feedback_page
 
 NAMES = ("softmax", "create_causal_mask", "scale_scores", "Attention")
 EXERCISE = Exercise(

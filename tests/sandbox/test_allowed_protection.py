@@ -15,11 +15,12 @@ from traitlets import TraitError
 from traitlets.config import Config
 from traitlets.config.loader import DeferredConfigString
 
-from autograder.course.creation import Course, command_environment
+from autograder.course.creation import Course
 from autograder.course.preprocessors import WriteVerdict
 from autograder.course.verdict_cells import finished
 from autograder.values.exercise import read_exercise
 from autograder.values.verdict import Verdict
+from demo.run import command_environment
 from demo.sample_class import hand_in
 from support.gradebook_scores import scores
 from support.machines import as_in_docker

@@ -24,14 +24,9 @@ import nbformat
 import pytest
 
 from autograder.course import create_course
-from autograder.course.creation import (
-    Course,
-    command_environment,
-    notebook_name,
-    release,
-    script_name,
-)
+from autograder.course.creation import Course, notebook_name, script_name
 from autograder.values.verdict import Outcome, Verdict
+from demo.run import command_environment, release
 from support.attack_corpus import Attack, Range, read_corpus, through_stock_nbgrader
 from support.attack_range import right_answer
 from support.gradebook_scores import scores

@@ -9,12 +9,13 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from autograder.course.creation import Course, create_course, release
+from autograder.course.creation import Course, create_course
 from autograder.grading.journal import JOURNAL
 from autograder.grading.output_folder import input_secret
 from autograder.reports.grades_csv import read_verdicts
 from autograder.values.exercise import read_exercise
 from autograder.values.verdict import Verdict
+from demo.run import release
 from demo.sample_class import SampleStudent, hand_in, read_sample_class
 from support.built_once import built_once
 from support.gradebook_scores import scores

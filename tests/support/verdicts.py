@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from autograder.grading.journal import Journal
+from autograder.reports.class_page import NOTHING_ELSE, ClassContext, write_class_page
 from autograder.reports.feedback import write_page
 from autograder.reports.grades_csv import write_verdict
 from autograder.values.exercise import Exercise, read_exercise
@@ -50,3 +51,18 @@ def feedback_text(*judged: Any) -> str:
         write_page(Path(folder), *judged)
         (file,) = Path(folder).glob("*.txt")
         return file.read_text(encoding="utf-8")
+
+
+def feedback_page(*judged: Any) -> str:
+    """A student's page; see `write_page`."""
+    with TemporaryDirectory() as folder:
+        return write_page(Path(folder), *judged).decode("utf-8")
+
+
+def class_page(
+    exercise: Exercise, verdicts: Sequence[Verdict], context: ClassContext = NOTHING_ELSE
+) -> str:
+    """The first file of the page of a class; see `write_class_page`."""
+    with TemporaryDirectory() as folder:
+        page = write_class_page(Path(folder), exercise, verdicts, context)
+        return page.read_text(encoding="utf-8")
