@@ -29,7 +29,7 @@ from autograder.learning.workspace import home_words
 from autograder.play.in_child import SPEAKING
 from autograder.play.language_model import loss_words, read_costs, spoken_mistake_words
 from autograder.play.performance import hear
-from autograder.reports.finding import html, needed_steps, step_text
+from autograder.reports.finding import html, needed_steps
 from autograder.submission.cells import find_definitions, parsed
 from autograder.submission.code import Texts, code_in, without_magics
 from autograder.submission.file_text import Unreadable, plain_text
@@ -342,14 +342,14 @@ class Page:
         told = run.verdict.finding.fact if run.verdict.finding else ""
         others = [each.message for each in checkup.troubles if each.fact != told]
         most = self._exercise.limits.seconds_per_call
-        passes = run.verdict.is_done
+        passes, uncounted = run.verdict.is_done, ""
         if passes and self._longest > most:
             others.append(SLOW.format(self._longest, most))
-        if passes and (why := self._not_counted(cells, name, checkup)):
-            passes = False
-            others.append(why)
+        if passes and (uncounted := self._not_counted(cells, name, checkup)):
+            others.append(uncounted)
         return {
-            "passes": passes,
+            "passes": passes and not uncounted,
+            "uncounted": bool(uncounted),
             "mistake": run.verdict.finding.misconception if run.verdict.finding else None,
             "document": checkup.document(),
             "html": _card(run, checkup.remarks).html() + _paragraphs(others),
@@ -431,12 +431,4 @@ def _paragraphs(said: Iterable[str]) -> str:
 
 def _card(run: StepRun, remarks: Sequence[str]) -> Card:
     """Return the card of a step, as a notebook shows it."""
-    picture = picture_of_run(run)
-    return Card(
-        headline=f"{run.step.name}: {run.checks_passed} of {run.total} checks pass.",
-        step=step_text(run.verdict),
-        later=run.total - len(run.verdict.checks),
-        caption=picture.caption,
-        panels=picture.panels,
-        foot=" ".join(remarks),
-    )
+    return Card.of(run.verdict, run.total, picture_of_run(run), " ".join(remarks))
