@@ -17,12 +17,7 @@ from typing import Any, Self
 from autograder.errors import KitError
 from autograder.sandbox import access, measurement, probe
 from autograder.sandbox import worker_channel as channels
-from autograder.sandbox.access import (
-    PackageFolders,
-    find_package_folders,
-    location,
-    needed_for,
-)
+from autograder.sandbox.access import PackageFolders, find_package_folders, location, needed_for
 from autograder.sandbox.measurement import (
     Measured,
     demand,
