@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
-from autograder.reports.finding import StepText, first_sentence, folded_html, html
+from autograder.reports.finding import StepText, first_sentence, folded_html, html, step_text
 from autograder.reports.panel import Panel
-from autograder.reports.picture import render_panels
+from autograder.reports.picture import Picture, render_panels
 from autograder.reports.text import text_lines
 from autograder.values.symbols import RIGHT, SIMILAR, count, tone
+from autograder.values.verdict import StepVerdict
 
 COLORS = {
     "right": "var(--jp-success-color1, #388e3c)",
@@ -49,6 +51,18 @@ class Card:
     hints: tuple[str, ...] = ()
     similar: str = ""
     foot: str = ""
+
+    @classmethod
+    def of(cls, verdict: StepVerdict, total: int, picture: Picture, foot: str) -> Card:
+        """Return the card of a step that was checked, which has so many public checks."""
+        return cls(
+            headline=f"{verdict.name}: {verdict.checks_passed} of {total} checks pass.",
+            step=step_text(verdict),
+            later=total - len(verdict.checks),
+            caption=picture.caption,
+            panels=picture.panels,
+            foot=foot,
+        )
 
     def lines(self) -> tuple[str, ...]:
         """The card as lines of plain text, with the first hint only and what is folded left out."""
@@ -144,6 +158,12 @@ _STYLE = "margin:.3em 0;max-width:52em"
 _pages: list[Callable[[str], None]] = []  # who gets HTML, where there is a page and no notebook
 
 
+def shell() -> Any:
+    """Return the IPython that runs this code, None where there is none."""
+    ipython = sys.modules.get("IPython")
+    return ipython.get_ipython() if ipython else None
+
+
 @contextmanager
 def shown_in_page(show: Callable[[str], None]) -> Iterator[None]:
     """Hand what is displayed to `show`, as HTML."""
@@ -156,13 +176,13 @@ def shown_in_page(show: Callable[[str], None]) -> Iterator[None]:
 
 def display(text: str, page: str) -> None:
     """Show `page`, which is HTML, where that can be shown, and elsewhere `text`."""
-    ipython = sys.modules.get("IPython")
     if _pages:
         _pages[-1](page)
-    elif ipython is None or ipython.get_ipython() is None:
+    elif shell() is None:
         print(text)
     else:
-        ipython.display.display({"text/plain": text, "text/html": page}, raw=True)
+        shown = {"text/plain": text, "text/html": page}
+        sys.modules["IPython"].display.display(shown, raw=True)
 
 
 def show_text(text: str, *, is_table: bool = False) -> None:
@@ -173,7 +193,11 @@ def show_text(text: str, *, is_table: bool = False) -> None:
     display(text, f"<pre style='{style}'>{escape(text)}</pre>")
 
 
+def filled(sentences: Iterable[str]) -> str:
+    """Return sentences as lines of text, each from the beginning of a line."""
+    return "\n".join(textwrap.fill(each, WIDTH, break_long_words=False) for each in sentences)
+
+
 def say(*sentences: str) -> None:
     """Show sentences, each in a line or paragraph of its own, close to each other."""
-    text = "\n".join(textwrap.fill(each, WIDTH, break_long_words=False) for each in sentences)
-    display(text, f"<div style='{_STYLE}'>{'<br>'.join(map(html, sentences))}</div>")
+    display(filled(sentences), f"<div style='{_STYLE}'>{'<br>'.join(map(html, sentences))}</div>")

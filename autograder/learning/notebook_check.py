@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-import textwrap
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -22,8 +21,8 @@ from autograder.judging.inprocess import InProcess, report, undisturbed
 from autograder.judging.time_limit import StillRunning, still_running
 from autograder.judging.time_limit import limited as limited_guest
 from autograder.judging.value_words import with_article
-from autograder.learning.card import Card, display, say
-from autograder.learning.notebook_code import CellLog, WrittenCode
+from autograder.learning.card import Card, display, filled, say, shell
+from autograder.learning.notebook_code import CellLog, WrittenCode, names_beside
 from autograder.learning.progress import Progress, noted, read_progress
 from autograder.learning.step_lesson import finish_of
 from autograder.learning.workspace import MARK, beyond_a_step, has_say
@@ -34,7 +33,6 @@ from autograder.reports.finding import (
     finish_body,
     html,
     needed_steps,
-    step_text,
 )
 from autograder.reports.picture import Picture, picture_of
 from autograder.tracing.home import LayerBlame
@@ -219,8 +217,7 @@ def kernel_record(exercise: Exercise) -> KernelRecord:
 
     So it is not lost when the cell that opens the exercise runs again.
     """
-    ipython = sys.modules.get("IPython")
-    if not ipython or not ipython.get_ipython():
+    if not shell():
         return KernelRecord()
     return _records.setdefault((exercise.name, exercise.folder.resolve()), KernelRecord())
 
@@ -230,11 +227,9 @@ def kernel_record(exercise: Exercise) -> KernelRecord:
 # They earn no points, so nothing is raised. A kernel knows only what it has checked since it
 # started, and they say so.
 
-CLOSING_WIDTH = 72
 UNKNOWN = (
     "Only what was checked since this kernel started is known: no earlier day, no check in a "
-    "terminal, and no hint that you unfolded.",
-    "Mistakes that have no name, and those that you saw before any check, are not counted.",
+    "terminal, and no hint that you unfolded."
 )
 
 
@@ -264,9 +259,7 @@ def finish_text(finish: Finish) -> str:
         parts += [f"{step.number}. {step.name}: {words}" for words in step.mistakes]
     parts += [f"To read: {each.sentence} {each.source}. {each.why}" for each in finish.reading]
     parts += finish.unknown
-    return "\n".join(
-        textwrap.fill(part, CLOSING_WIDTH, break_long_words=False) for part in parts if part
-    )
+    return filled(filter(None, parts))
 
 
 # A check in a notebook is noted where `attn` keeps a learner's progress, if there is such a
@@ -314,14 +307,6 @@ class StepReport:
     of: int
     remarks: tuple[str, ...] = ()
 
-    @property
-    def headline(self) -> str:
-        """One line: which step, and how many of its checks passed."""
-        passed = self.verdict.checks_passed
-        if self.verdict.by_layer:
-            return f"{self.step.name}: {DONE_BY_LAYER}"
-        return f"{self.step.name}: {passed} of {self.of} checks pass."
-
     def by_layer(self) -> StepReport:
         """Return the report on a step that is not written, but whose work the layer does."""
         checks = self.verdict.checks
@@ -331,17 +316,11 @@ class StepReport:
     def card(self) -> Card:
         """The whole report as a person reads it; the cell below asks the lesson's question."""
         if self.verdict.by_layer:
-            return Card(self.headline, StepText(BY_LAYER, (), FindingText()))
-        return Card(
-            headline=self.headline,
-            step=step_text(self.verdict),
-            later=self.of - len(self.verdict.checks),
-            caption=self.picture.caption,
-            panels=self.picture.panels,
-            hints=() if self.verdict.passes else self.step.hints,
-            similar=self.step.similar,
-            foot=" ".join(self.remarks),
-        )
+            done = StepText(BY_LAYER, (), FindingText())
+            return Card(f"{self.step.name}: {DONE_BY_LAYER}", done)
+        card = Card.of(self.verdict, self.of, self.picture, " ".join(self.remarks))
+        hints = () if self.verdict.passes else self.step.hints
+        return replace(card, hints=hints, similar=self.step.similar)
 
     def lines(self) -> tuple[str, ...]:
         """The report as lines of plain text."""
@@ -400,8 +379,7 @@ WIDTH = 96  # characters: a little less than a line in Validate's dialog
 
 def _watched() -> bool:
     """Whether a person runs this cell; only then does the kernel's client accept input."""
-    ipython = sys.modules.get("IPython")
-    kernel = getattr(ipython.get_ipython(), "kernel", None) if ipython else None
+    kernel = getattr(shell(), "kernel", None)
     request = kernel.get_parent().get("content", {}) if kernel else {}
     return bool(request.get("allow_stdin"))
 
@@ -464,8 +442,7 @@ class Check:
 
     def _blame_beside(self, step: Any) -> LayerBlame:
         """Return who looks for what makes a layer wrong, among the steps of the same notebook."""
-        module = sys.modules.get(step.__module__)
-        beside = vars(module) if module else {}
+        beside = names_beside(step)
         return LayerBlame(
             beside, self.exercise.library, self.examples, lambda each: self._asked_of(each, beside)
         )

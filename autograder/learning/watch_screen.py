@@ -46,6 +46,7 @@ from autograder.learning.workspace import beyond_the_checks
 from autograder.reports.finding import sentences
 from autograder.submission.cells import find_in_piece
 from autograder.values.exercise import Exercise, Step
+from autograder.values.symbols import count as counted
 from autograder.values.symbols import mark
 from autograder.values.verdict import Outcome
 
@@ -184,7 +185,7 @@ def _without_blank(lines: ShownLines, *, at_start: bool = False) -> ShownLines:
 
 
 def _rest(count: int) -> str:
-    return f"… {count} more {'line' if count == 1 else 'lines'}: key m"
+    return f"… {counted(count, 'more line')}: key m"
 
 
 # The state of `attn watch`: the answer that is shown, the current step, and how to move.

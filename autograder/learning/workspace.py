@@ -150,7 +150,9 @@ def _counting(exercise: Exercise) -> Submission:
         at_hand = _is_handed_in(exercise) or only.submission.path == handed_in.path
         return handed_in if at_hand else only.submission
     if not worked:
-        return _with_remark(own[0].submission, _nothing_written(own))
+        names = " or ".join(sorted(each.name for each in own))
+        remark = f"Nothing is written yet. Work in one of the two files: {names}."
+        return _with_remark(own[0].submission, remark)
     if _is_handed_in(exercise):
         counts = next(each for each in worked if each.submission.path == handed_in.path)
         return _with_remark(counts.submission, _counts_in_class(counts, worked, exercise))
@@ -202,11 +204,6 @@ def _own_files(exercise: Exercise) -> Iterator[OwnFile]:
 
 def _with_remark(submission: Submission, remark: str) -> Submission:
     return replace(submission, remarks=(remark, *submission.remarks))
-
-
-def _nothing_written(own: list[OwnFile]) -> str:
-    names = " or ".join(sorted(each.name for each in own))
-    return f"Nothing is written yet. Work in one of the two files: {names}."
 
 
 def _saved_last(counts: OwnFile, other: OwnFile) -> str:

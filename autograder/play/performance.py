@@ -34,20 +34,15 @@ def hear(checking: Checking, layer: str, child: JobRunner, say: Callable[[str], 
 
 
 def watch_training(
-    exercise: Exercise,
-    training: LayerTraining,
-    child: JobRunner,
-    show: Callable[[Moment], None],
-    most_steps: int | None = None,
+    exercise: Exercise, training: LayerTraining, child: JobRunner, show: Callable[[Moment], None]
 ) -> TrainingResult:
     """Return what comes of a training with the learner's layer; `show` gets each moment of it.
 
-    `child` was started for the exercise and is ended here. most_steps: those of the task, if not
-    given. Raises `KitError` when there is no result.
+    `child` was started for the exercise and is ended here. Raises `KitError` when there is no
+    result.
     """
     checking = Checking(exercise, read_work(exercise), ())
-    first_seconds = exercise.limits.seconds_per_call
-    act = {**asdict(training), "first_seconds": first_seconds, "most_steps": most_steps}
+    act = {**asdict(training), "first_seconds": exercise.limits.seconds_per_call}
     unable = f"your `{training.layer}` cannot be trained yet"
     result: TrainingResult | None = None
     for message in _performed(checking, child, act, in_child.TRAINING, unable):

@@ -17,13 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from autograder.judging.inprocess import Unusable
 from autograder.play.language_model import usable
-from autograder.play.training_task import (
-    GIVEN,
-    SPREAD,
-    Batch,
-    TrainingTask,
-    joined,
-)
+from autograder.play.training_task import GIVEN, SPREAD, Batch, TrainingTask, joined
 from autograder.play.training_words import (
     CLASSES,
     COUNT,

@@ -204,7 +204,8 @@ def read_as(kind: type[Read], facts: Mapping[str, Any]) -> Read:
     """Return the dataclass `kind` from its fields as JSON has them: lists, texts, objects.
 
     A tuple of several things has to hold things of one kind. Numbers and texts are taken as they
-    are. Raises KeyError, TypeError or ValueError where the fields are others.
+    are, and an array is made of lists. Raises KeyError, TypeError or ValueError where the fields
+    are others.
     """
     readers = _readers(cast(Hashable, kind))
     read = {name: reader(facts[name]) for name, reader in readers if name in facts}
@@ -228,4 +229,8 @@ def _reader(declared: Any) -> Callable[[Any], Any] | None:
         return None
     if dataclasses.is_dataclass(declared):
         return partial(read_as, declared)
+    if declared.__name__ == "ndarray":
+        from numpy import asarray  # whoever declares one has it
+
+        return asarray
     return declared if issubclass(declared, Enum) else None
