@@ -17,7 +17,7 @@ from pathlib import Path
 
 from autograder.errors import KitError
 from autograder.reports.grades_csv import cell
-from autograder.values.files import read_small, replace_file
+from autograder.values.files import read_small, write_whole
 from autograder.values.sanitize import clean_line, listed
 
 LARGEST = 64 * 1024 * 1024
@@ -122,15 +122,7 @@ def write_beside(path: Path, content: bytes, source: Path) -> None:
             place=str(path),
             cure="name another file with --to",
         )
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, content)
-    except OSError as error:
-        raise KitError(
-            f"{path.name} cannot be written: {error.strerror}",
-            place=str(path.parent),
-            cure="name a file in a folder that you may write to, on a disk with free space",
-        ) from error
+    write_whole(path, content)
 
 
 def _encoding(content: bytes) -> str:
