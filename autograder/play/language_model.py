@@ -123,11 +123,11 @@ class MeasuredMistake(Protocol):
         """The name of the step."""
 
 
-Measured = TypeVar("Measured")
+CostsOf = TypeVar("CostsOf")
 OfMistake = TypeVar("OfMistake", bound=MeasuredMistake)
 
 
-def read_measured(kind: type[Measured], folder: Path) -> Measured | None:
+def read_measured(kind: type[CostsOf], folder: Path) -> CostsOf | None:
     """Return what was measured of the exercise in `folder`; None when it has no such file."""
     try:
         facts = json.loads(read_small(generated(folder, MISTAKE_COSTS), MOST_COST_BYTES))
