@@ -365,11 +365,13 @@ def _cell(solution: Solution, cell: PercentCell) -> Cell:
 def _refuse_code(solution: Solution, cell: PercentCell) -> None:
     for line in cell.text.split("\n"):
         if line.strip() and not line.startswith("#"):
-            raise KitError(
-                f"a cell that begins with `{cell.marker}` holds a line that is not a comment",
-                place=f"{solution.path}, at the line: {line.strip()}",
-                cure="put `# ` before it, or begin a code cell with `# %%`",
-            )
+            fact = f"a cell that begins with `{cell.marker}` holds a line that is not a comment"
+            cure = "put `# ` before it, or begin a code cell with `# %%`"
+            raise _at_the_line(solution, line, fact, cure)
+
+
+def _at_the_line(solution: Solution, line: str, fact: str, cure: str) -> KitError:
+    return KitError(fact, place=f"{solution.path}, at the line: {line.strip()}", cure=cure)
 
 
 def _stubbed(solution: Solution) -> list[str]:
@@ -409,11 +411,9 @@ def _statements(solution: Solution, source: str) -> list[ast.stmt]:
     try:
         return ast.parse(source).body
     except SyntaxError as error:
-        raise KitError(
-            f"a cell is not valid Python once its solution is taken out: {error.msg}",
-            place=f"{solution.path}, at the line: {(error.text or source).strip()}",
-            cure="let each solution region hold whole statements with the same indentation",
-        ) from None
+        fact = f"a cell is not valid Python once its solution is taken out: {error.msg}"
+        cure = "let each solution region hold whole statements with the same indentation"
+        raise _at_the_line(solution, error.text or source, fact, cure) from None
 
 
 def render_stub(exercise: Exercise, cells: tuple[Cell, ...]) -> str:

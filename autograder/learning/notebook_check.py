@@ -147,30 +147,20 @@ def _no_step(value: Any, exercise: Exercise) -> KitError:
     known = [step.name for step in exercise.steps]
     made = type(value).__name__
     if isinstance(value, str) and value in known:
-        return KitError(
-            f"{value!r} in quotes is only the name of the step",
-            place="check(...)",
-            cure=f"leave out the quotes: check({value})",
-        )
-    if made in known:
-        return KitError(
-            f"an object of the class `{made}` is not the step, the class is",
-            place="check(...)",
-            cure=f"give it the class itself: check({made})",
-        )
-    if callable(value):
+        fact = f"{value!r} in quotes is only the name of the step"
+        cure = f"leave out the quotes: check({value})"
+    elif made in known:
+        fact = f"an object of the class `{made}` is not the step, the class is"
+        cure = f"give it the class itself: check({made})"
+    elif callable(value):
         name = getattr(value, "__name__", None)
-        fact = f"`{name}` is" if name else f"{_value_words(value)} is"
-        return KitError(
-            f"{fact} not a step of {exercise.name}",
-            place="check(...)",
-            cure=f"keep the names that the notebook gives to the steps, as in check({first})",
-        )
-    return KitError(
-        f"{_value_words(value)} is not a step",
-        place="check(...)",
-        cure=f"give it the function or class itself, as in check({first}), and not a result",
-    )
+        what = f"`{name}`" if name else _value_words(value)
+        fact = f"{what} is not a step of {exercise.name}"
+        cure = f"keep the names that the notebook gives to the steps, as in check({first})"
+    else:
+        fact = f"{_value_words(value)} is not a step"
+        cure = f"give it the function or class itself, as in check({first}), and not a result"
+    return KitError(fact, place="check(...)", cure=cure)
 
 
 def _value_words(value: Any) -> str:

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain, groupby
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from rich.cells import cell_len
@@ -492,12 +491,7 @@ class Keyboard:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if sys.platform != "win32" and self._before is not None:
             import termios
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache, partial
 from pathlib import Path
-from types import TracebackType, UnionType
+from types import UnionType
 from typing import Any, Generic, TypeVar, cast, get_args, get_origin, get_type_hints, overload
 
 from autograder.errors import KitError
@@ -110,12 +110,7 @@ class ValueFile:
     def __enter__(self) -> ValueFile:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._file.close()
 
     def put(self, value: Any) -> tuple[int, int]:
