@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from autograder.sandbox import exchange
 from autograder.sandbox import worker_channel as channels
-from autograder.sandbox.exchange import AnswerOfReference, ReferenceAnswers
+from autograder.sandbox.exchange import AnswerOfReference
 from autograder.sandbox.worker_channel import Allowance, Budget
 from autograder.sandbox.zygote_process import Killed, ZygoteDied, judge
 from autograder.values.request import (
@@ -55,16 +55,13 @@ class _AskedTooOften(Exception):
 
 @dataclass(frozen=True)
 class SubmittedCode:
-    """What every worker of a submission is told; `answers` answer its questions.
-
-    `packages` and `drawing`: see `SandboxedStudent`.
-    """
+    """What every worker of a submission is told, and what answers it; see `SandboxedStudent`."""
 
     cells: tuple[str, ...]
     packages: tuple[str, ...]
     drawing: tuple[str, ...]
     seed: int
-    answers: ReferenceAnswers
+    answer: AnswerOfReference | None
 
 
 class Workers:
@@ -280,7 +277,8 @@ class Workers:
             asked, self._questions = asked + 1, self._questions + 1
             self._calls.questions -= 1
             with budget.charged():
-                answer = self._code.answers.frame(self._questions, head, data, leaning_on)
+                question = (self._questions, head, data, leaning_on)
+                answer = exchange.answered_question(self._code.answer, *question)
             channel.send(answer, budget)
             head, data = channel.receive_unread(budget)
         encoded = exchange.unnumbered(number, head, data) if known is not None else b""
@@ -372,7 +370,7 @@ class SandboxedStudent:
         seed: int,
         answer: AnswerOfReference | None = None,
     ) -> None:
-        code = SubmittedCode(cells, packages, drawing, seed, ReferenceAnswers(answer))
+        code = SubmittedCode(cells, packages, drawing, seed, answer)
         self._limits = zygote.limits
         calls = Allowance(self._limits.seconds_per_submission, _MOST_ANSWERED)
         # Where it is we who load the cells again, the calls do not pay for it.
