@@ -178,7 +178,8 @@ def render_notebook(exercise: Exercise, cells: tuple[Cell, ...]) -> str:
             source = without_folded(cell.source) if number + 1 == steps[0] else cell.source
             written.append(_prose(source, f"{begins}{number:03}"))
         elif cell.step is None:
-            hidden = _FOLDED if _only_shows(cell) else {}
+            only_shows = cell.notebook_only and cell.source.count("\n") >= LONG
+            hidden = _FOLDED if only_shows else {}  # whoever wants to read its code unfolds it
             written.append(new_code_cell(cell.source, id=f"given-{number:03}", metadata=hidden))
         else:
             stub, check = _step(exercise.step(cell.step), cell)
@@ -193,11 +194,6 @@ def render_notebook(exercise: Exercise, cells: tuple[Cell, ...]) -> str:
 
 def _prose(source: str, id: str) -> Any:
     return new_markdown_cell(with_code_in_questions(with_fixed_columns(source)), id=id)
-
-
-def _only_shows(cell: Cell) -> bool:
-    """Whether a cell only shows something: whoever wants to read its code unfolds it."""
-    return cell.notebook_only and cell.source.count("\n") >= LONG
 
 
 def _setup(exercise: Exercise) -> list[Any]:

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import pytest
 
 from autograder.authoring.harness import Harness, Seen
 from autograder.authoring.mutation_proof import Kills
@@ -106,9 +105,10 @@ def kill_matrix(harness: Harness) -> Matrix:
 def columns(harness: Harness) -> tuple[tuple[str, str, str], ...]:
     """Return each check of an exercise once: its step, its name, its reason to stay."""
     checks = dict.fromkeys(
-        (step_of(check) or "", check.originalname, _reason(check))
+        (step, check.originalname, str(mark.args[0]) if mark else "")
         for check in harness.checks
-        if step_of(check)
+        if (step := step_of(check))
+        for mark in [check.get_closest_marker("stays")]
     )
     return tuple(checks)
 
@@ -128,11 +128,6 @@ def _row(harness: Harness, known: Misconception) -> Row:
         named=told.misconception if told else None,
         answers=any(each.outcome in ANSWERED for each in findings if each),
     )
-
-
-def _reason(check: pytest.Function) -> str:
-    mark = check.get_closest_marker("stays")
-    return str(mark.args[0]) if mark else ""
 
 
 def matrix_text(title: str, matrix: Matrix) -> str:

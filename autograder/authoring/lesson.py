@@ -14,13 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.authoring.regions import Solution
-from autograder.authoring.stub import (
-    Cell,
-    Diagram,
-    path_picture,
-    picture,
-    read_diagram,
-)
+from autograder.authoring.stub import Cell, Diagram, path_picture, picture, read_diagram
 from autograder.errors import KitError
 from autograder.values.exercise import WALKTHROUGH, Exercise
 

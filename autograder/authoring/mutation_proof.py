@@ -271,9 +271,7 @@ def prove_by_mutants(folder: Path, every: bool) -> ProvedByMutants:
             "fail in class"
         )
     gaps += mutant_gaps(harness, judged, IN_SANDBOX) if every else ()
-    checks = [
-        (step_of(check) or "", check.originalname) for check in harness.checks if step_of(check)
-    ]
+    checks = [(own, check.originalname) for check in harness.checks if (own := step_of(check))]
     return ProvedByMutants(figures, kills_of(checks, judged), tuple(gaps))
 
 

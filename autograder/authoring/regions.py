@@ -66,22 +66,25 @@ def read_solution(exercise: Exercise) -> Solution:
         given = "." in name and GIVEN in lines[function.lineno - 1]
         if name not in covered and not given:
             with faults.noted():
-                raise KitError(
+                raise _wrong(
+                    (path, function.lineno),
                     f"{name} has no solution region, so it would be handed out solved",
-                    place=f"{path}:{function.lineno}",
-                    cure=f"put {BEGIN} and {END} around the student's part"
+                    f"put {BEGIN} and {END} around the student's part"
                     + f", or, for a method that students are given, {GIVEN!r} after its def"
                     * ("." in name),
                 )
     faults.refuse()
     for name, node in definitions.items():
         if not any(region.function.split(".")[0] == name for region in regions):
-            raise KitError(
-                f"the step {name} has no solution region at all",
-                place=f"{path}:{node.lineno}",
-                cure="leave at least one method of it to the student",
-            )
+            fact = f"the step {name} has no solution region at all"
+            cure = "leave at least one method of it to the student"
+            raise _wrong((path, node.lineno), fact, cure)
     return Solution(path, lines, regions, definitions)
+
+
+def _wrong(place: tuple[Path, int], fact: str, cure: str) -> KitError:
+    """Return the error about a line of `solution.py`."""
+    return KitError(fact, place=f"{place[0]}:{place[1]}", cure=cure)
 
 
 def _text(path: Path) -> str:
@@ -99,11 +102,8 @@ def _tree(path: Path, text: str) -> ast.Module:
     try:
         return ast.parse(text)
     except SyntaxError as error:
-        raise KitError(
-            f"{SOLUTION} is not valid Python: {error.msg}",
-            place=f"{path}:{error.lineno}",
-            cure="correct that line",
-        ) from None
+        fact = f"{SOLUTION} is not valid Python: {error.msg}"
+        raise _wrong((path, error.lineno or 0), fact, "correct that line") from None
 
 
 def _definitions(exercise: Exercise, path: Path, tree: ast.Module) -> dict[str, DefinitionNode]:
@@ -112,18 +112,12 @@ def _definitions(exercise: Exercise, path: Path, tree: ast.Module) -> dict[str, 
     found: dict[str, DefinitionNode] = {}
     for node in top_level(tree):
         if node.name in names:
+            place, step = (path, node.lineno), f"the step {node.name}"
             if node.name in found:
-                raise KitError(
-                    f"the step {node.name} is defined twice",
-                    place=f"{path}:{node.lineno}",
-                    cure="keep one of the two",
-                )
+                raise _wrong(place, f"{step} is defined twice", "keep one of the two")
             if isinstance(node, ast.AsyncFunctionDef):
-                raise KitError(
-                    f"the step {node.name} is written with `async def`, which cannot be checked",
-                    place=f"{path}:{node.lineno}",
-                    cure="write `def`",
-                )
+                fact = f"{step} is written with `async def`, which cannot be checked"
+                raise _wrong(place, fact, "write `def`")
             found[node.name] = node
     for name in names:
         if name not in found:
@@ -134,11 +128,9 @@ def _definitions(exercise: Exercise, path: Path, tree: ast.Module) -> dict[str, 
             )
     for name, (written, node) in zip(names, found.items(), strict=True):
         if name != written:
-            raise KitError(
-                f"the step {written} comes where {name} is expected",
-                place=f"{path}:{node.lineno}",
-                cure=f"put the steps of {SOLUTION} and {MANIFEST} in the same order",
-            )
+            fact = f"the step {written} comes where {name} is expected"
+            cure = f"put the steps of {SOLUTION} and {MANIFEST} in the same order"
+            raise _wrong((path, node.lineno), fact, cure)
     return found
 
 
@@ -163,34 +155,24 @@ def _spans(path: Path, lines: tuple[str, ...]) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     begin = 0
     for number, line in enumerate(lines, start=1):
-
-        def wrong(fact: str, cure: str, place: int = number) -> KitError:
-            return KitError(fact, place=f"{path}:{place}", cure=cure)
-
-        marker = line.strip()
+        marker, place = line.strip(), (path, number)
         if marker == BEGIN:
             if begin:
-                raise wrong(
-                    f"a solution region begins inside the one that begins at line {begin}",
-                    f"write {END} before this line",
-                )
+                fact = f"a solution region begins inside the one that begins at line {begin}"
+                raise _wrong(place, fact, f"write {END} before this line")
             begin = number
         elif marker == END:
             if not begin:
-                raise wrong("a solution region ends but never began", f"write {BEGIN} above it")
+                fact = "a solution region ends but never began"
+                raise _wrong(place, fact, f"write {BEGIN} above it")
             spans.append((begin, number))
             begin = 0
         elif _ALMOST_A_MARKER.search(line):
-            raise wrong(
-                f"{marker!r} is almost a marker of a solution region",
-                f"write {BEGIN} or {END}, alone on its line",
-            )
+            fact = f"{marker!r} is almost a marker of a solution region"
+            raise _wrong(place, fact, f"write {BEGIN} or {END}, alone on its line")
     if begin:
-        raise KitError(
-            "a solution region is not closed",
-            place=f"{path}:{begin}",
-            cure=f"write {END} below the student's part",
-        )
+        fact, cure = "a solution region is not closed", f"write {END} below the student's part"
+        raise _wrong((path, begin), fact, cure)
     return spans
 
 
@@ -204,22 +186,19 @@ def _region(
     for name, function in functions:
         if function.body[0].lineno <= end and begin > function.lineno:
             last = function.end_lineno or function.lineno
-            if begin <= last and not _reaches_over(lines[last : end - 1]):
+            if begin <= last and not _code(lines[last : end - 1]):
                 return Region(begin, end, name, _indentation(lines[begin - 1 : end]))
-    raise KitError(
-        "a solution region is not inside one function of a step",
-        place=f"{path}:{begin}",
-        cure="move its markers into the function, or name the function as a step",
-    )
+    fact = "a solution region is not inside one function of a step"
+    cure = "move its markers into the function, or name the function as a step"
+    raise _wrong((path, begin), fact, cure)
 
 
-def _reaches_over(lines: tuple[str, ...]) -> bool:
-    """Whether `lines` has anything other than blank lines and comments."""
-    return any(line.strip() and not line.strip().startswith("#") for line in lines)
+def _code(lines: tuple[str, ...]) -> list[str]:
+    """Return the lines that are neither blank nor comments."""
+    return [line for line in lines if line.strip() and not line.strip().startswith("#")]
 
 
 def _indentation(lines: tuple[str, ...]) -> str:
     """Return the indentation of the first line of code, or without code that of the marker."""
-    code = [line for line in lines if line.strip() and not line.strip().startswith("#")]
-    first = (code or lines)[0]
+    first = (_code(lines) or lines)[0]
     return first[: len(first) - len(first.lstrip())]

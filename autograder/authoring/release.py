@@ -176,18 +176,14 @@ def open_target(folder: Path) -> Target:
         if inside == NOTE:
             continue
         if inside not in noted:
-            raise KitError(
-                f"{inside} is not from a release, and a release never overwrites other files",
-                place=str(folder),
-                cure=f"{ANOTHER}, or move that file out",
-            )
-        if path.is_symlink() or _digest(path.read_bytes()) != noted[inside]:
-            raise KitError(
-                f"{inside} was changed after it was released: it may be somebody's work",
-                place=str(folder),
-                cure=f"{ANOTHER}, or move that file out",
-            )
-        made[inside] = noted[inside]
+            why = "is not from a release, and a release never overwrites other files"
+        elif path.is_symlink() or _digest(path.read_bytes()) != noted[inside]:
+            why = "was changed after it was released: it may be somebody's work"
+        else:
+            made[inside] = noted[inside]
+            continue
+        cure = f"{ANOTHER}, or move that file out"
+        raise KitError(f"{inside} {why}", place=str(folder), cure=cure)
     return Target(folder, made)
 
 

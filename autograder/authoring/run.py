@@ -23,11 +23,7 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.authoring.kill_matrix import kills_text, seeds_for_mistakes
-from autograder.authoring.mutation_proof import (
-    QUICK,
-    ProvedByMutants,
-    prove_by_mutants,
-)
+from autograder.authoring.mutation_proof import QUICK, ProvedByMutants, prove_by_mutants
 from autograder.authoring.proof import Accepted, Caught, prove_accepted, prove_caught
 from autograder.errors import KitError
 from autograder.grading.grader_pool import GraderPool, Loss
@@ -271,24 +267,25 @@ def _lost(loss: Loss) -> KitError:
 
 def proof_table(proofs: Sequence[Proof]) -> Table:
     """Return a table with a row per exercise: what was tried, the least margin, the gaps."""
-    table = Table(box=None, pad_edge=False)
-    table.add_column("exercise", no_wrap=True, min_width=18)
     caught_by = ("mistakes", "seeds", "checks", "least margin")
-    for heading in (*caught_by, "variants", "seeds", "gaps", "seconds"):
-        table.add_column(heading, justify="right")
+    table = _table("exercise", *caught_by, "variants", "seeds", "gaps", "seconds")
     for proof in proofs:
         caught, accepted = proof.caught, proof.accepted
         table.add_row(
             proof.exercise,
-            str(caught.mistakes),
-            str(caught.seeds),
-            str(caught.checks),
+            *map(str, (caught.mistakes, caught.seeds, caught.checks)),
             f"{caught.least_margin:,.0f}",
-            str(accepted.variants),
-            str(accepted.seeds),
-            str(len(proof.gaps)),
+            *map(str, (accepted.variants, accepted.seeds, len(proof.gaps))),
             f"{proof.seconds:.0f}",
         )
+    return table
+
+
+def _table(first: str, *headings: str) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column(first, no_wrap=True, min_width=18)
+    for heading in headings:
+        table.add_column(heading, justify="right")
     return table
 
 
@@ -298,11 +295,8 @@ def mutant_table(proofs: Sequence[Proof]) -> Table:
     "accepted" differ only in dtype, or within the tolerance. "public" is the part of the killed
     that worked examples kill too; "named" and "described" say what students are told.
     """
-    table = Table(box=None, pad_edge=False)
-    table.add_column("mutants of", no_wrap=True, min_width=18)
     fates = ("all", "equal", "accepted", "killed", "public", "named", "described")
-    for heading in (*fates, "declared", "survive"):
-        table.add_column(heading, justify="right")
+    table = _table("mutants of", *fates, "declared", "survive")
     for proof in proofs:
         if not proof.mutants:
             continue
@@ -310,14 +304,10 @@ def mutant_table(proofs: Sequence[Proof]) -> Table:
         told = (figures.named, figures.described)
         table.add_row(
             proof.exercise,
-            str(figures.mutants),
-            str(figures.equivalent),
-            str(figures.accepted),
-            str(figures.killed),
+            *map(str, (figures.mutants, figures.equivalent, figures.accepted, figures.killed)),
             f"{figures.public_percent:.1f}%",
             *("-" if count is None else str(count) for count in told),
-            str(figures.declared),
-            str(figures.survivors),
+            *map(str, (figures.declared, figures.survivors)),
         )
     return table
 

@@ -198,17 +198,14 @@ def read_diagram(exercise: Exercise, solution: Solution) -> Diagram:
     names no step of the exercise, shows a shape that its steps do not have, or is too wide.
     """
     numbers = {step.name: number for number, step in enumerate(exercise.steps, start=1)}
-    written = [line for line in exercise.diagram.split("\n") if line.strip()]
-    lines = tuple(_read_line(exercise, line) for line in written)
-    for line, (steps, drawn) in zip(written, lines, strict=True):
+    lines = _read_lines(exercise, exercise.diagram)
+    for line, steps, drawn in lines:
         _refuse_other_shapes(exercise, solution, line, steps, drawn)
-    named = {name for steps, _ in lines for name in steps}
+    named = {name for _, steps, _ in lines for name in steps}
     nodes = solution.definitions.items()
     classes = (name for name, node in nodes if isinstance(node, ast.ClassDef))
     whole = tuple(name for name in classes if name not in named) if lines else ()
-    kept = zip(written, lines, strict=True)
-    shown = tuple((steps, drawn) for line, (steps, drawn) in kept if steps or not _names(line))
-    return Diagram(shown, numbers, whole)
+    return Diagram(tuple((steps, drawn) for _, steps, drawn in lines), numbers, whole)
 
 
 def path_line(exercise: Exercise, step: str) -> str:
@@ -240,10 +237,8 @@ def picture(svg: str, words: str) -> str:
 
 
 def _places(exercise: Exercise) -> list[tuple[tuple[str, ...], str]]:
-    """Return the places of the path, with their steps; those of steps left out are not there."""
-    lines = [line for line in exercise.path.split("\n") if line.strip()]
-    read = [(line, *_read_line(exercise, line)) for line in lines]
-    return [(steps, label) for line, steps, label in read if steps or not _names(line)]
+    """Return the places of the path, with their steps."""
+    return [(steps, label) for _, steps, label in _read_lines(exercise, exercise.path)]
 
 
 def _svg(places: list[tuple[str, bool]]) -> str:
@@ -266,6 +261,13 @@ def _svg(places: list[tuple[str, bool]]) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + 2}" height="36" '
         f'font-family="sans-serif" font-size="15">{"".join(parts)}</svg>'
     )
+
+
+def _read_lines(exercise: Exercise, text: str) -> list[tuple[str, tuple[str, ...], str]]:
+    """Return each line of a drawing, its steps, and what is drawn; none of steps left out."""
+    written = [line for line in text.split("\n") if line.strip()]
+    read = [(line, *_read_line(exercise, line)) for line in written]
+    return [each for each in read if each[1] or not _names(each[0])]
 
 
 def _names(line: str) -> list[str]:
@@ -363,11 +365,13 @@ def _cell(solution: Solution, cell: PercentCell) -> Cell:
 def _refuse_code(solution: Solution, cell: PercentCell) -> None:
     for line in cell.text.split("\n"):
         if line.strip() and not line.startswith("#"):
-            raise KitError(
-                f"a cell that begins with `{cell.marker}` holds a line that is not a comment",
-                place=f"{solution.path}, at the line: {line.strip()}",
-                cure="put `# ` before it, or begin a code cell with `# %%`",
-            )
+            fact = f"a cell that begins with `{cell.marker}` holds a line that is not a comment"
+            cure = "put `# ` before it, or begin a code cell with `# %%`"
+            raise _at_the_line(solution, line, fact, cure)
+
+
+def _at_the_line(solution: Solution, line: str, fact: str, cure: str) -> KitError:
+    return KitError(fact, place=f"{solution.path}, at the line: {line.strip()}", cure=cure)
 
 
 def _stubbed(solution: Solution) -> list[str]:
@@ -407,11 +411,9 @@ def _statements(solution: Solution, source: str) -> list[ast.stmt]:
     try:
         return ast.parse(source).body
     except SyntaxError as error:
-        raise KitError(
-            f"a cell is not valid Python once its solution is taken out: {error.msg}",
-            place=f"{solution.path}, at the line: {(error.text or source).strip()}",
-            cure="let each solution region hold whole statements with the same indentation",
-        ) from None
+        fact = f"a cell is not valid Python once its solution is taken out: {error.msg}"
+        cure = "let each solution region hold whole statements with the same indentation"
+        raise _at_the_line(solution, error.text or source, fact, cure) from None
 
 
 def render_stub(exercise: Exercise, cells: tuple[Cell, ...]) -> str:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 from autograder.reports.finding import StepText, first_sentence, folded_html, html, step_text
 from autograder.reports.panel import Panel
@@ -159,6 +160,12 @@ _STYLE = "margin:.3em 0;max-width:52em"
 _pages: list[Callable[[str], None]] = []  # who gets HTML, where there is a page and no notebook
 
 
+def shell() -> Any:
+    """Return the IPython that runs this code, None where there is none."""
+    ipython = sys.modules.get("IPython")
+    return ipython.get_ipython() if ipython else None
+
+
 @contextmanager
 def shown_in_page(show: Callable[[str], None]) -> Iterator[None]:
     """Hand what is displayed to `show`, as HTML."""
@@ -171,13 +178,13 @@ def shown_in_page(show: Callable[[str], None]) -> Iterator[None]:
 
 def display(text: str, page: str) -> None:
     """Show `page`, which is HTML, where that can be shown, and elsewhere `text`."""
-    ipython = sys.modules.get("IPython")
     if _pages:
         _pages[-1](page)
-    elif ipython is None or ipython.get_ipython() is None:
+    elif shell() is None:
         print(text)
     else:
-        ipython.display.display({"text/plain": text, "text/html": page}, raw=True)
+        shown = {"text/plain": text, "text/html": page}
+        sys.modules["IPython"].display.display(shown, raw=True)
 
 
 def show_text(text: str, *, is_table: bool = False) -> None:
@@ -188,7 +195,11 @@ def show_text(text: str, *, is_table: bool = False) -> None:
     display(text, f"<pre style='{style}'>{escape(text)}</pre>")
 
 
+def filled(sentences: Iterable[str]) -> str:
+    """Return sentences as lines of text, each from the beginning of a line."""
+    return "\n".join(textwrap.fill(each, WIDTH, break_long_words=False) for each in sentences)
+
+
 def say(*sentences: str) -> None:
     """Show sentences, each in a line or paragraph of its own, close to each other."""
-    text = "\n".join(textwrap.fill(each, WIDTH, break_long_words=False) for each in sentences)
-    display(text, f"<div style='{_STYLE}'>{'<br>'.join(map(html, sentences))}</div>")
+    display(filled(sentences), f"<div style='{_STYLE}'>{'<br>'.join(map(html, sentences))}</div>")

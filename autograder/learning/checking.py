@@ -18,13 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from autograder.judging import time_limit
 from autograder.judging.time_limit import GRACE, WALL
 from autograder.learning import results
-from autograder.learning.results import (
-    CheckRun,
-    Checkup,
-    StepRun,
-    parameters_handed_out,
-    read_check_run,
-)
+from autograder.learning.results import CheckRun, Checkup, StepRun, parameters_handed_out
 from autograder.learning.workspace import read_work
 from autograder.submission.cells import names_anywhere, parsed
 from autograder.submission.missing_import import (
@@ -41,7 +35,8 @@ from autograder.submission.slips import slips_in
 from autograder.values.exercise import Exercise, Step
 from autograder.values.symbols import not_there
 from autograder.values.this_machine import handed_out
-from autograder.values.verdict import CheckVerdict, Finding, Outcome, read_check, read_finding
+from autograder.values.value_file import read_as
+from autograder.values.verdict import CheckVerdict, Finding, Outcome
 
 if TYPE_CHECKING:
     from autograder.learning.process import Stop
@@ -222,9 +217,8 @@ class Checking:
             case "loaded":
                 assert self._cell is not None
                 self._printed[self._cell] = message["printed"]
-                trouble = read_finding(message["trouble"])
-                if trouble:
-                    self._note(self._cell, trouble)
+                if trouble := message["trouble"]:
+                    self._note(self._cell, read_as(Finding, trouble))
             case "asking":
                 self._check = (message["step"], message["check"], message["title"])
                 self._total = message["total"]
@@ -232,14 +226,15 @@ class Checking:
             case "blocked":
                 self._blocked.append(message["step"])
             case "checked":
-                self._asked.append(read_check_run(message))
+                self._asked.append(read_as(CheckRun, message["run"]))
             case "asked":
-                verdicts = map(read_check, message["checks"])
+                verdicts = (read_as(CheckVerdict, each) for each in message["checks"])
                 pairs = zip(self._asked, verdicts)
                 checks = (replace(run, verdict=verdict) for run, verdict in pairs)
                 self._close(message["step"], tuple(checks), message["does"], message["picture"])
             case "charged":
-                self._charge(message["step"], CheckRun(read_check(message["check"])))
+                check = read_as(CheckVerdict, message["check"])
+                self._charge(message["step"], CheckRun(check))
             case "stuck":
                 self._stuck(message["seconds"], tuple(message["place"]))
             case "silent":

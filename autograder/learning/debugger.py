@@ -26,7 +26,7 @@ from autograder.judging.inprocess import InProcess
 from autograder.judging.value_words import shape_words
 from autograder.learning.checking import Checking
 from autograder.learning.job import OwnCode, run_cell
-from autograder.learning.process import Child, Stop
+from autograder.learning.process import Child
 from autograder.learning.progress import Say, open_session
 from autograder.learning.results import StepRun
 from autograder.learning.screen import Indented, command, finding_pieces, show
@@ -53,7 +53,7 @@ def debug(folder: Path, words: str | None, console: Console, say: Say) -> None:
     session = open_session(folder, say)
     exercise, step = session.step(words)
     name = session.name_of(exercise, step)
-    checking = Checking(exercise, read_work(exercise), (step,), lambda words: None, Stop())
+    checking = Checking(exercise, read_work(exercise), (step,))
     with Child(exercise) as child:
         (run,) = checking.run(child).steps
     _refuse_unwritten(run, exercise, name)
@@ -233,10 +233,10 @@ class DebuggedWork:
             if self._judged is None and self._calls > 1:
                 self._tell(f"This check calls it again: call {self._calls}.")
             here = self._judged in (None, self._calls)
-            run = self._debugger.runcall if here else _run
+            run = functools.partial(self._debugger.runcall, function) if here else function
             self._inside += 1
             try:
-                value = run(function, *arguments, **keywords)
+                value = run(*arguments, **keywords)
             except Exception as error:
                 self._post_mortem(error)
                 raise
@@ -275,7 +275,3 @@ def judged_call(request: Request, *, is_class: bool) -> int:
 def _calls_before(count: int) -> str:
     times = "once" if count == 1 else f"{count} times"
     return f"The check calls it {times} before, to see whether anything stays from call to call."
-
-
-def _run(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
-    return function(*arguments, **keywords)

@@ -8,9 +8,10 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from autograder.learning.results import CheckRun, StepRun
-from autograder.learning.step_pictures import chosen, picture_of_run, read_check_picture
+from autograder.learning.step_pictures import CheckPicture, chosen, picture_of_run
 from autograder.reports.figure import save_figure
 from autograder.reports.terminal_text import Blocks
+from autograder.values.value_file import read_as
 
 
 def drawn(run: StepRun) -> tuple[RenderableType, ...]:
@@ -22,7 +23,7 @@ def drawn(run: StepRun) -> tuple[RenderableType, ...]:
             return (Text(f"{name} draws random numbers: there is nothing to compare them with."),)
         return (Text(f"There is nothing to draw for {name} yet."),)
     pieces: list[RenderableType] = [Text(f"The check: {check.verdict.title}.")]
-    picture = read_check_picture(check.drawn)
+    picture = read_as(CheckPicture, check.drawn)
     if check.verdict.finding and not picture.given:
         pieces += [Text(), Text(check.verdict.finding.fact)]  # why there is nothing to draw
     for number, each in enumerate(picture.arrays):
@@ -48,5 +49,5 @@ def own_drawn(run: StepRun) -> tuple[RenderableType, ...]:
 
 def draw_file(path: Path, check: CheckRun) -> None:
     """Draw a check's arrays into a PNG or SVG file; raises `KitError` as `save_figure` does."""
-    arrays = read_check_picture(check.drawn).arrays
+    arrays = read_as(CheckPicture, check.drawn).arrays
     save_figure(path, tuple(panel for each in arrays for panel in (*each.row, *each.panels)))

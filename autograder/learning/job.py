@@ -279,14 +279,14 @@ class Job:
             shown = asked[-1].finding or example.expectation.form.tokens or not drawn
             picture = _facts_of(check_picture, asked[-1], inputs) if shown else {}
             drawn = drawn or bool(picture)
-            self._send(
-                event="checked",
-                check=check_facts(asked[-1].verdict),
-                printed=stream.text,
-                inputs=[each.words for each in inputs],
-                token=followed_token(asked[-1]),
-                drawn=picture,
-            )
+            run = {
+                "verdict": check_facts(asked[-1].verdict),
+                "printed": stream.text,
+                "inputs": [each.words for each in inputs],
+                "token": followed_token(asked[-1]),
+                "drawn": picture,
+            }
+            self._send(event="checked", run=run)
             if name in self._blocked:
                 break
         told = self._told(settled(asked))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-import textwrap
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -22,8 +21,8 @@ from autograder.judging.inprocess import InProcess, report, undisturbed
 from autograder.judging.time_limit import StillRunning, still_running
 from autograder.judging.time_limit import limited as limited_guest
 from autograder.judging.value_words import with_article
-from autograder.learning.card import Card, display, say
-from autograder.learning.notebook_code import CellLog, WrittenCode
+from autograder.learning.card import Card, display, filled, say, shell
+from autograder.learning.notebook_code import CellLog, WrittenCode, names_beside
 from autograder.learning.progress import Progress, noted, read_progress
 from autograder.learning.step_lesson import finish_of
 from autograder.learning.workspace import MARK, beyond_a_step, has_say
@@ -148,30 +147,20 @@ def _no_step(value: Any, exercise: Exercise) -> KitError:
     known = [step.name for step in exercise.steps]
     made = type(value).__name__
     if isinstance(value, str) and value in known:
-        return KitError(
-            f"{value!r} in quotes is only the name of the step",
-            place="check(...)",
-            cure=f"leave out the quotes: check({value})",
-        )
-    if made in known:
-        return KitError(
-            f"an object of the class `{made}` is not the step, the class is",
-            place="check(...)",
-            cure=f"give it the class itself: check({made})",
-        )
-    if callable(value):
+        fact = f"{value!r} in quotes is only the name of the step"
+        cure = f"leave out the quotes: check({value})"
+    elif made in known:
+        fact = f"an object of the class `{made}` is not the step, the class is"
+        cure = f"give it the class itself: check({made})"
+    elif callable(value):
         name = getattr(value, "__name__", None)
-        fact = f"`{name}` is" if name else f"{_value_words(value)} is"
-        return KitError(
-            f"{fact} not a step of {exercise.name}",
-            place="check(...)",
-            cure=f"keep the names that the notebook gives to the steps, as in check({first})",
-        )
-    return KitError(
-        f"{_value_words(value)} is not a step",
-        place="check(...)",
-        cure=f"give it the function or class itself, as in check({first}), and not a result",
-    )
+        what = f"`{name}`" if name else _value_words(value)
+        fact = f"{what} is not a step of {exercise.name}"
+        cure = f"keep the names that the notebook gives to the steps, as in check({first})"
+    else:
+        fact = f"{_value_words(value)} is not a step"
+        cure = f"give it the function or class itself, as in check({first}), and not a result"
+    return KitError(fact, place="check(...)", cure=cure)
 
 
 def _value_words(value: Any) -> str:
@@ -218,8 +207,7 @@ def kernel_record(exercise: Exercise) -> KernelRecord:
 
     So it is not lost when the cell that opens the exercise runs again.
     """
-    ipython = sys.modules.get("IPython")
-    if not ipython or not ipython.get_ipython():
+    if not shell():
         return KernelRecord()
     return _records.setdefault((exercise.name, exercise.folder.resolve()), KernelRecord())
 
@@ -229,11 +217,9 @@ def kernel_record(exercise: Exercise) -> KernelRecord:
 # They earn no points, so nothing is raised. A kernel knows only what it has checked since it
 # started, and they say so.
 
-CLOSING_WIDTH = 72
 UNKNOWN = (
     "Only what was checked since this kernel started is known: no earlier day, no check in a "
-    "terminal, and no hint that you unfolded.",
-    "Mistakes that have no name, and those that you saw before any check, are not counted.",
+    "terminal, and no hint that you unfolded."
 )
 
 
@@ -263,9 +249,7 @@ def finish_text(finish: Finish) -> str:
         parts += [f"{step.number}. {step.name}: {words}" for words in step.mistakes]
     parts += [f"To read: {each.sentence} {each.source}. {each.why}" for each in finish.reading]
     parts += finish.unknown
-    return "\n".join(
-        textwrap.fill(part, CLOSING_WIDTH, break_long_words=False) for part in parts if part
-    )
+    return filled(filter(None, parts))
 
 
 # A check in a notebook is noted where `attn` keeps a learner's progress, if there is such a
@@ -385,8 +369,7 @@ WIDTH = 96  # characters: a little less than a line in Validate's dialog
 
 def _watched() -> bool:
     """Whether a person runs this cell; only then does the kernel's client accept input."""
-    ipython = sys.modules.get("IPython")
-    kernel = getattr(ipython.get_ipython(), "kernel", None) if ipython else None
+    kernel = getattr(shell(), "kernel", None)
     request = kernel.get_parent().get("content", {}) if kernel else {}
     return bool(request.get("allow_stdin"))
 
@@ -449,8 +432,7 @@ class Check:
 
     def _blame_beside(self, step: Any) -> LayerBlame:
         """Return who looks for what makes a layer wrong, among the steps of the same notebook."""
-        module = sys.modules.get(step.__module__)
-        beside = vars(module) if module else {}
+        beside = names_beside(step)
         return LayerBlame(
             beside, self.exercise.library, self.examples, lambda each: self._asked_of(each, beside)
         )

@@ -21,6 +21,7 @@ from typing import Any
 from autograder.errors import KitError
 from autograder.judging.explanation import IMPORTS, not_python
 from autograder.judging.inprocess import report
+from autograder.learning.card import shell
 from autograder.submission.cells import (
     DefinitionNode,
     find_definitions,
@@ -415,10 +416,8 @@ def _plain(name: str) -> str:
 def kernel_cells() -> CellLog:
     """Return the one log of this kernel, which is empty outside of a kernel."""
     log = CellLog()
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython else None
-    if shell:
-        log.follow(shell)
+    if found := shell():
+        log.follow(found)
     return log
 
 
@@ -440,7 +439,7 @@ class WrittenCode:
 
     def refuse_old(self, name: str, step: Any) -> None:
         """Raise `KitError` when the cell of a step, or of what it uses, left older code behind."""
-        names = vars(sys.modules.get(step.__module__, object))
+        names = names_beside(step)
         for used in self._used_by(name, step):
             for cell in self.log.broken:
                 if used in cell.names:
@@ -457,7 +456,7 @@ class WrittenCode:
 
     def has_run_since_check(self, name: str, step: Any) -> bool:
         """Say whether a step, or what it uses, was set anew since the check before; note this."""
-        names = vars(sys.modules.get(step.__module__, object))
+        names = names_beside(step)
         now = {used: names.get(used) for used in self._used_by(name, step)} | {name: step}
         before = self._checked.get(name)
         self._checked[name] = now
@@ -470,7 +469,7 @@ class WrittenCode:
 
     def absent_in_class(self, name: str, step: Any) -> str:
         """Return a remark on a package that a step uses and that the exercise does not have."""
-        names = vars(sys.modules.get(step.__module__, object))
+        names = names_beside(step)
         there = {*sys.stdlib_module_names, *packages_of(self.exercise.library, self._given)}
         for node in definitions(_source_of(step), name):
             for module in modules_used(node, names):
@@ -508,7 +507,7 @@ class WrittenCode:
 
     def _saved_notebook(self, name: str, step: Any) -> Path | None:
         """Return the file of this notebook, also where it was renamed since the kernel started."""
-        names: Mapping[str, Any] = vars(sys.modules.get(step.__module__, object))
+        names = names_beside(step)
         path = Path(str(names.get(_VS_CODE) or os.environ.get(_JUPYTER, "")))
         if path.suffix != ".ipynb":
             return None
@@ -516,6 +515,12 @@ class WrittenCode:
             return path
         cell = self.log.set_by.get(name)
         return _renamed_notebook(path.parent, cell.cell_id if cell else None)
+
+
+def names_beside(step: Any) -> dict[str, Any]:
+    """Return the names of the module or kernel in which a step was defined."""
+    module = sys.modules.get(step.__module__)
+    return vars(module) if module else {}
 
 
 def _renamed_notebook(folder: Path, cell_id: str | None) -> Path | None:
@@ -532,7 +537,7 @@ def _renamed_notebook(folder: Path, cell_id: str | None) -> Path | None:
 
 def _cells_of(exercise: Exercise, name: str, step: Any) -> Iterator[str]:
     """The cells that ran and define steps, in the order of the exercise."""
-    names = vars(sys.modules.get(step.__module__, object))
+    names = names_beside(step)
     for known in exercise.steps:
         text = _source_of(step if known.name == name else names.get(known.name))
         if text:

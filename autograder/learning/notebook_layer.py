@@ -37,13 +37,9 @@ def show_attention(weights: Callable[[], Mapping[str, Any]], tokens: Sequence[st
 
     weights: returns arrays or tensors by title, each (query, key) with an entry per token.
     """
-    try:
+    with _or_why("No picture"):
         found = _asked(weights)
-        panels = [_drawn(title, array, tokens) for title, array in found.items()]
-    except NotYet as reason:
-        say(f"No picture yet: {reason}")
-        return
-    _display(panels)
+        _display([_drawn(title, array, tokens) for title, array in found.items()])
 
 
 def show_example(call: Callable[[], Mapping[str, Any]], *, seen_in: str) -> None:
@@ -56,26 +52,17 @@ def show_example(call: Callable[[], Mapping[str, Any]], *, seen_in: str) -> None
     is drawn, a heat map for each head of the first sequence.
     """
     found: list[Any] = []
-    try:
+    with _or_why("No picture"):
         with _noted(call, seen_in, found):
             given = _asked(call)
-        said = _example_words(given)
-    except NotYet as reason:
-        say(f"No picture yet: {reason}")
-        return
-    say(said)
-    try:
-        if not found:
-            say(
-                f"No picture can be drawn of where it looks: your layer does not call `{seen_in}`. "
-                "Let it get its attention weights from that function, and the picture comes."
-            )
+        say(_example_words(given))
+        if found:
+            _display(_drawn_heads(_array(found[-1]), tuple(given["tokens"])))
             return
-        panels = _drawn_heads(_array(found[-1]), tuple(given["tokens"]))
-    except NotYet as reason:
-        say(f"No picture yet: {reason}")
-        return
-    _display(panels)
+        say(
+            f"No picture can be drawn of where it looks: your layer does not call `{seen_in}`. "
+            "Let it get its attention weights from that function, and the picture comes."
+        )
 
 
 def show_numbers(columns: Callable[[], Mapping[str, Any]]) -> None:
@@ -83,7 +70,7 @@ def show_numbers(columns: Callable[[], Mapping[str, Any]]) -> None:
 
     columns: returns arrays or tensors of one axis by title, all of the same length.
     """
-    try:
+    with _or_why("No numbers"):
         found = {title: _array(each) for title, each in _asked(columns).items()}
         if len({array.shape for array in found.values()}) > 1:
             shapes = ", ".join(str(array.shape) for array in found.values())
@@ -91,13 +78,10 @@ def show_numbers(columns: Callable[[], Mapping[str, Any]]) -> None:
         shape = next(iter(found.values())).shape
         if len(shape) != 1:
             raise NotYet(f"a column has the shape {shape}, but one axis is expected.")
-    except NotYet as reason:
-        say(f"No numbers yet: {reason}")
-        return
-    cells = [[title, *(f"{number:.4g}" for number in found[title])] for title in found]
-    widths = [max(map(len, column)) for column in cells]
-    rows = ("  ".join(map(str.rjust, row, widths)) for row in zip(*cells))
-    show_text("\n".join(rows), is_table=True)
+        cells = [[title, *(f"{number:.4g}" for number in found[title])] for title in found]
+        widths = [max(map(len, column)) for column in cells]
+        rows = ("  ".join(map(str.rjust, row, widths)) for row in zip(*cells))
+        show_text("\n".join(rows), is_table=True)
 
 
 def compare_with_library(both: Callable[[], tuple[Any, Any]], library: str) -> None:
@@ -105,30 +89,29 @@ def compare_with_library(both: Callable[[], tuple[Any, Any]], library: str) -> N
 
     both: returns the two, arrays or tensors of the same shape. library: the name of the library.
     """
-    try:
-        yours, theirs = (_array(each) for each in _asked(both))
+    with _or_why("No comparison"):
+        try:
+            yours, theirs = (_array(each) for each in _asked(both))
+        except ModuleNotFoundError:
+            say(
+                f"PyTorch is not installed here, so your layer is not compared with {library}. "
+                "Nothing else needs PyTorch: the checks above compare your layer with known "
+                "results."
+            )
+            return
         if yours.shape != theirs.shape:
             expected = shape_words(theirs.shape, None)
             raise NotYet(
                 f"your layer gives the shape {yours.shape}, but {library} gives {expected}."
             )
-    except NotYet as reason:
-        say(f"No comparison yet: {reason}")
-        return
-    except ModuleNotFoundError:
+        with np.errstate(all="ignore"):
+            largest = float(np.abs(yours - theirs).max())
+        same = bool(agree(yours, theirs).all())
         say(
-            f"PyTorch is not installed here, so your layer is not compared with {library}. Nothing "
-            "else needs PyTorch: the checks above compare your layer with known results."
+            f"The largest difference between your output and that of {library} is {largest:.1e}, "
+            f"over {yours.size} numbers of about {np.abs(theirs).mean():.1g} in size: "
+            + ("equal, up to rounding." if same else "more than rounding can explain.")
         )
-        return
-    with np.errstate(all="ignore"):
-        largest = float(np.abs(yours - theirs).max())
-    same = bool(agree(yours, theirs).all())
-    say(
-        f"The largest difference between your output and that of {library} is {largest:.1e}, "
-        f"over {yours.size} numbers of about {np.abs(theirs).mean():.1g} in size: "
-        + ("equal, up to rounding." if same else "more than rounding can explain.")
-    )
 
 
 def pytorch_attention(x: np.ndarray, *weights: np.ndarray, causal: bool = False) -> np.ndarray:
@@ -145,6 +128,15 @@ def pytorch_attention(x: np.ndarray, *weights: np.ndarray, causal: bool = False)
         tokens @ query, tokens @ key, tokens @ value, is_causal=causal
     )
     return np.asarray(gathered @ output)
+
+
+@contextmanager
+def _or_why(nothing: str) -> Iterator[None]:
+    """Say of what there is nothing yet, and why, where the body raises `NotYet`."""
+    try:
+        yield
+    except NotYet as reason:
+        say(f"{nothing} yet: {reason}")
 
 
 def _asked(question: Callable[[], Any]) -> Any:

@@ -393,10 +393,7 @@ def _finished_step(step: FinishedStep) -> Iterator[RenderableType]:
 
 
 SUFFIX = ".html"
-UNKNOWN = (
-    "What you did before the first check is not noted.",
-    "Mistakes that have no name, and those that you saw before any check, are not counted.",
-)
+UNKNOWN = "What you did before the first check is not noted."
 
 
 def finish(folder: Path, words: str | None, page: Path | None, console: Console, say: Say) -> bool:

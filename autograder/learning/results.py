@@ -23,7 +23,6 @@ from autograder.values.verdict import (
     Outcome,
     StepVerdict,
     finding_facts,
-    read_check,
     told_once,
 )
 
@@ -191,12 +190,6 @@ def _next_facts(run: StepRun) -> dict[str, Any]:
         "message": run.verdict.finding.message,
         "hint": run.step.hints[0] if run.step.hints else "",
     }
-
-
-def read_check_run(facts: Mapping[str, Any]) -> CheckRun:
-    """Read one check as the child sends it."""
-    told = read_check(facts["check"]), facts["printed"], tuple(facts["inputs"]), facts["token"]
-    return CheckRun(*told, facts["drawn"])
 
 
 # Sentences about files and steps that end Python, or print without end.

@@ -113,12 +113,9 @@ def _restored(folder: Path, packages: Iterable[str]) -> Iterator[None]:
         sys.meta_path[:], sys.path[:] = importers, paths
         for name in sys.modules.keys() - known.keys():
             # The learner may save it before the next job.
-            if _lies_in(folder, getattr(sys.modules[name], "__file__", None)):
+            file = getattr(sys.modules[name], "__file__", None)
+            if file is not None and Path(file).is_relative_to(folder):
                 del sys.modules[name]
-
-
-def _lies_in(folder: Path, file: str | None) -> bool:
-    return file is not None and Path(file).is_relative_to(folder)
 
 
 def _described(error: BaseException) -> str:

@@ -156,8 +156,7 @@ def tally(checkup: Checkup) -> str:
 
 def worth(step: Step) -> str:
     """Return what a step is worth: `2 points`, or `bonus`."""
-    noun = "point" if step.points == 1 else "points"
-    return f"{number(step.points)} {noun}" if step.points else "bonus"
+    return count(step.points, "point") if step.points else "bonus"
 
 
 def show(console: Console, pieces: Iterable[RenderableType]) -> None:

@@ -23,11 +23,15 @@ from autograder.reports.finding import Finish, FinishedStep, mistake_lines, took
 from autograder.submission.reading import Submission
 from autograder.values.exercise import SOLUTION, Exercise
 from autograder.values.files import read_small
+from autograder.values.symbols import count
 from autograder.values.this_machine import original
 from autograder.values.verdict import Finding
 
 AFTER = "After the check."
 ASKS = ("Before you code.", AFTER, "When you have tried.")
+NOT_COUNTED = (
+    "Mistakes that have no name, and those that you saw before any check, are not counted."
+)
 MOST_BYTES = 20_000_000  # of a notebook, with what it has printed
 _COLUMNS = re.compile(r"<pre[^>]*>\n(.*?)\n</pre>", re.DOTALL)
 _CODE = re.compile(r"<code>(.*?)</code>")
@@ -92,7 +96,8 @@ def _lesson_in(file: Path, step: str) -> Lesson | None:
         folds = _prose_down(after)  # what folds may stand between the step and its check
         above = "\n\n".join(filter(None, (_prose_up(cells[: places[0]]), folds)))
         # Past the cell that the learner tries something in: the answer stands below it.
-        rest = after[_check_in(after) + 1 :]
+        check = next(number for number, cell in enumerate(after) if cell["cell_type"] == "code")
+        rest = after[check + 1 :]
         below = _prose_down(cell for cell in rest if cell["cell_type"] == "markdown")
     except (OSError, KitError, ValueError, LookupError, TypeError, AttributeError, StopIteration):
         return None  # a notebook that somebody has changed so
@@ -107,10 +112,6 @@ def _as_written(prose: str) -> str:
 
 def _grade_id(cell: dict[str, Any]) -> Any:
     return cell.get("metadata", {}).get("nbgrader", {}).get("grade_id")
-
-
-def _check_in(cells: list[dict[str, Any]]) -> int:
-    return next(number for number, cell in enumerate(cells) if cell["cell_type"] == "code")
 
 
 def _prose_up(cells: list[dict[str, Any]]) -> str:
@@ -141,15 +142,15 @@ def finish_of(
     exercise: Exercise,
     progress: Progress,
     words: Mapping[str, str],
-    unknown: tuple[str, ...],
+    unknown: str,
     *,
     counts_help: bool = True,
     shown: Callable[[str], str] = str,
 ) -> Finish:
     """Return what to say of an exercise that is done.
 
-    words: what is said of each known mistake. unknown: what nobody noted. shown: how the text of a
-    question is written.
+    words: what is said of each known mistake. unknown: what nobody noted here. shown: how the text
+    of a question is written.
     """
     known = [progress.step(exercise.name, step.name) for step in exercise.steps]
     mistakes = mistake_lines([each.mistakes for each in known], words)
@@ -175,7 +176,7 @@ def finish_of(
         built=exercise.closing.built,
         steps=tuple(steps),
         took=took_words(exercise, progress.work_time(exercise.name)),
-        unknown=unknown,
+        unknown=(unknown, NOT_COUNTED),
         reading=exercise.closing.reading,
         counts_help=counts_help,
     )
@@ -230,7 +231,7 @@ class LineOrder:
             return (f"It gives the right result, but {left} not needed. Which?",)
         if not more:
             return ("Not yet.",)
-        chosen = f"You chose {_lines(len(self.chosen))}"
+        chosen = f"You chose {count(len(self.chosen), 'line')}"
         return ("Not yet.", f"{chosen}, and the step has {len(self.rungs.true)}.")
 
     def _numbered_as_shown(self, found: Finding) -> Finding:
@@ -252,7 +253,3 @@ class LineOrder:
         found = check.verdict.finding
         told = self._numbered_as_shown(found) if found else None
         return replace(check, verdict=replace(check.verdict, finding=told))
-
-
-def _lines(count: int) -> str:
-    return "1 line" if count == 1 else f"{count} lines"

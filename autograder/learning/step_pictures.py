@@ -6,9 +6,8 @@ needs no terminal: a page in a browser shows the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from autograder.reports.panel import Panel, comparison, panel
 from autograder.reports.picture import Picture
 from autograder.submission.slip import capitalized
 from autograder.values.request import Failed, Reply, Request
+from autograder.values.value_file import read_as
 from autograder.worker.wire import Value
 
 MOST_DRAWN = 20_000  # numbers of an array that is drawn
@@ -143,9 +143,6 @@ def _input_panel(given: GivenInput, entry: Mapping[str, int], tokens: Tokens | N
     return panel(numbers, title=given.name, axes=given.axes, labels=labels, index=index)
 
 
-# As it is read where it is shown.
-
-
 def chosen(run: StepRun) -> CheckRun | None:
     """Return a check that is drawn and fails, or else one that is drawn, or None.
 
@@ -157,30 +154,6 @@ def chosen(run: StepRun) -> CheckRun | None:
     return next(iter(failing or drawn), None)
 
 
-def read_check_picture(facts: Mapping[str, Any]) -> CheckPicture:
-    """Read what is drawn of a check."""
-    arrays = tuple(
-        ArrayPicture(each["name"], each["words"], _panels(each["panels"]), _panels(each["row"]))
-        for each in facts["arrays"]
-    )
-    return CheckPicture(arrays, _panels(facts["inputs"]), facts["by_hand"], facts["given"])
-
-
 def picture_of_run(run: StepRun) -> Picture:
     """Return the picture of a step, as on the card in a notebook; raise nothing if it has none."""
-    return Picture(run.picture.get("caption", ""), _panels(run.picture.get("panels", ())))
-
-
-def _panels(listed: Sequence[Mapping[str, Any]]) -> tuple[Panel, ...]:
-    return tuple(
-        Panel(
-            facts["title"],
-            np.asarray(facts["values"]),
-            tuple(facts["axes"]),
-            (tuple(facts["labels"][0]), tuple(facts["labels"][1])),
-            facts["bound"],
-            tuple(facts["notes"]),
-            facts["bars"],
-        )
-        for facts in listed
-    )
+    return read_as(Picture, run.picture)

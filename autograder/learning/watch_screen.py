@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain, groupby
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from rich.cells import cell_len
@@ -46,6 +45,7 @@ from autograder.learning.workspace import beyond_the_checks
 from autograder.reports.finding import sentences
 from autograder.submission.cells import find_in_piece
 from autograder.values.exercise import Exercise, Step
+from autograder.values.symbols import count as counted
 from autograder.values.symbols import mark
 from autograder.values.verdict import Outcome
 
@@ -184,7 +184,7 @@ def _without_blank(lines: ShownLines, *, at_start: bool = False) -> ShownLines:
 
 
 def _rest(count: int) -> str:
-    return f"… {count} more {'line' if count == 1 else 'lines'}: key m"
+    return f"… {counted(count, 'more line')}: key m"
 
 
 # The state of `attn watch`: the answer that is shown, the current step, and how to move.
@@ -491,12 +491,7 @@ class Keyboard:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if sys.platform != "win32" and self._before is not None:
             import termios
 

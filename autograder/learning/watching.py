@@ -139,7 +139,7 @@ class Signals:
 
     def __enter__(self) -> None:
         for name in ("SIGWINCH", "SIGCONT"):
-            self._take(name, lambda number, frame: self._watcher.redraw())
+            self._take(name, lambda number, frame: self._watcher.put(Redraw()))
         for name in ("SIGINT", "SIGTERM", "SIGHUP"):
             self._take(name, self._leave)
 
@@ -156,7 +156,7 @@ class Signals:
         if self._leaving:
             raise KeyboardInterrupt
         self._leaving = True
-        self._watcher.press(END_OF_INPUT)
+        self._watcher.put(Key(END_OF_INPUT))
 
 
 SLOW = 0.7  # seconds without an answer before the screen says what is going on
@@ -202,9 +202,10 @@ def watch(folder: Path, words: str | None, console: Console, say: Say) -> None:
         stack.enter_context(Signals(watcher))  # first: Ctrl-C leaves nothing half begun
         stack.callback(watcher.close)
         if interactive:
-            watcher.keyboard = stack.enter_context(Keyboard(watcher.press))
+            keyboard = Keyboard(lambda key: watcher.put(Key(key)))
+            watcher.keyboard = stack.enter_context(keyboard)
         folders = [exercise.folder for exercise in session.workspace.exercises]
-        stack.enter_context(Saves(folders, watcher.saved))
+        stack.enter_context(Saves(folders, lambda file: watcher.put(Saved(file))))
         with suppress(KeyboardInterrupt):  # Ctrl-C for the second time
             watcher.run()
     with suppress(OSError):  # the terminal may be gone
@@ -227,17 +228,9 @@ class Watch:
         self._typed, self._typed_at, self._before = "", 0.0, view
         self._background = Background(self._events.put, self._tell)
 
-    def press(self, key: str) -> None:
-        """Note that a key was pressed; may be called from any thread."""
-        self._events.put(Key(key))
-
-    def saved(self, file: Path) -> None:
-        """Note that `file` was saved; may be called from any thread."""
-        self._events.put(Saved(file))
-
-    def redraw(self) -> None:
-        """Draw again; called from a signal handler."""
-        self._events.put(Redraw())
+    def put(self, event: Event) -> None:
+        """Have an event handled; may be called from any thread and from a signal handler."""
+        self._events.put(event)
 
     def close(self) -> None:
         """End the check that is running."""

@@ -150,7 +150,9 @@ def _counting(exercise: Exercise) -> Submission:
         at_hand = _is_handed_in(exercise) or only.submission.path == handed_in.path
         return handed_in if at_hand else only.submission
     if not worked:
-        return _with_remark(own[0].submission, _nothing_written(own))
+        names = " or ".join(sorted(each.name for each in own))
+        remark = f"Nothing is written yet. Work in one of the two files: {names}."
+        return _with_remark(own[0].submission, remark)
     if _is_handed_in(exercise):
         counts = next(each for each in worked if each.submission.path == handed_in.path)
         return _with_remark(counts.submission, _counts_in_class(counts, worked, exercise))
@@ -202,11 +204,6 @@ def _own_files(exercise: Exercise) -> Iterator[OwnFile]:
 
 def _with_remark(submission: Submission, remark: str) -> Submission:
     return replace(submission, remarks=(remark, *submission.remarks))
-
-
-def _nothing_written(own: list[OwnFile]) -> str:
-    names = " or ".join(sorted(each.name for each in own))
-    return f"Nothing is written yet. Work in one of the two files: {names}."
 
 
 def _saved_last(counts: OwnFile, other: OwnFile) -> str:
@@ -273,11 +270,11 @@ class Workspace:
         for exercise in self.exercises:
             if exercise.name == name:
                 return exercise
-        raise KitError(
-            f"there is no exercise {name!r} in this workspace",
-            place=str(self.root),
-            cure=f"{did_you_mean(name, self.names)}use one of: {', '.join(self.names)}",
-        )
+        cure = f"{did_you_mean(name, self.names)}use one of: {', '.join(self.names)}"
+        raise self._wrong(f"there is no exercise {name!r} in this workspace", cure)
+
+    def _wrong(self, fact: str, cure: str) -> KitError:
+        return KitError(fact, place=str(self.root), cure=cure)
 
     def task(self, words: str | None, current: Exercise) -> Task:
         """Parse EXERCISE, EXERCISE.STEP, STEP or a file; without words, the task is `current`.
@@ -302,10 +299,9 @@ class Workspace:
         if current in having or not having:
             return Task(current, step_called(current, words))
         if len(having) > 1:
-            raise KitError(
-                f"{len(having)} exercises have a step {words!r}",
-                place=str(self.root),
-                cure=f"say which: {', '.join(f'{each.name}.{words}' for each in having)}",
+            which = ", ".join(f"{each.name}.{words}" for each in having)
+            raise self._wrong(
+                f"{len(having)} exercises have a step {words!r}", f"say which: {which}"
             )
         return Task(having[0], having[0].step(words))
 
@@ -317,25 +313,16 @@ class Workspace:
         others = [each for each in self.exercises if each is not current]
         longer = {step.name: f"{each.name}.{step.name}" for each in others for step in each.steps}
         longer |= {name: name for name in self.names}
-        name = near_name(words, longer)
-        if name is None:
-            return
-        raise KitError(
-            f"there is no step and no exercise {words!r}",
-            place=str(self.root),
-            cure=f"did you mean {longer[name]}? Otherwise look at attn list",
-        )
+        if name := near_name(words, longer):
+            cure = f"did you mean {longer[name]}? Otherwise look at attn list"
+            raise self._wrong(f"there is no step and no exercise {words!r}", cure)
 
     def _file_task(self, path: Path) -> Task:
         """Return the task of a file of this workspace, named with or without its folder."""
         exercise = self.exercise(path.stem)
         file = exercise.folder / path.name
         if len(path.parts) > 1 and path.resolve() != file.resolve():
-            raise KitError(
-                f"{path} is not a file of this workspace",
-                place=str(self.root),
-                cure=f"its own is {file}",
-            )
+            raise self._wrong(f"{path} is not a file of this workspace", f"its own is {file}")
         if not file.is_file():
             raise KitError(
                 f"there is no {path.name}",

@@ -448,13 +448,10 @@ def _empty(
     lost: dict[str, tuple[Identity, ...]] = {}
     for each in left_out:
         placed = layout.placed(each.parts)
-        if placed and placed.owner not in there and not _noise(each):
+        noise = any(part.startswith((".", "__MACOSX")) for part in each.parts)
+        if placed and placed.owner not in there and not noise:
             lost[placed.owner] = placed.people
     return tuple(person for people in lost.values() for person in people)
-
-
-def _noise(left_out: LeftOut) -> bool:
-    return any(part.startswith((".", "__MACOSX")) for part in left_out.parts)
 
 
 def _student(person: Identity, roster: ClassList | None, ids: Mapping[int, str]) -> tuple[str, str]:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from autograder.errors import KitError
 from autograder.reports.grades_csv import cell
-from autograder.values.files import read_small, replace_file
+from autograder.values.files import read_small, write_whole
 from autograder.values.sanitize import clean_line, listed
 
 LARGEST = 64 * 1024 * 1024
@@ -63,6 +63,11 @@ class CsvTable:
     def value(self, row: TableRow, column: int) -> str:
         """Return a value without white space around it; "" where the row is too short."""
         return row[column].value.strip() if column < len(row) else ""
+
+    def wrong(self, fact: str, cure: str, column: int | None = None) -> KitError:
+        """Return the error about the table, or about a column of it."""
+        heading = "" if column is None else f", column {clean_line(self.headings[column], 80)}"
+        return KitError(fact, place=f"{self.path}{heading}", cure=cure)
 
     @property
     def decimal_comma(self) -> bool:
@@ -122,15 +127,7 @@ def write_beside(path: Path, content: bytes, source: Path) -> None:
             place=str(path),
             cure="name another file with --to",
         )
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, content)
-    except OSError as error:
-        raise KitError(
-            f"{path.name} cannot be written: {error.strerror}",
-            place=str(path.parent),
-            cure="name a file in a folder that you may write to, on a disk with free space",
-        ) from error
+    write_whole(path, content)
 
 
 def _encoding(content: bytes) -> str:
@@ -416,11 +413,11 @@ def read_class_list(path: Path, id_column: str | None = None) -> ClassList:
             whole = Listed(student, Identity(identity.name, known), names(row))
             before = merged.get(student)
             if before and _are_two(before.identity, identity):
-                both = (before.identity.name, identity.name)
-                raise KitError(
-                    f"the id {clean_line(student, 60)} belongs to two: {listed(both)}",
-                    place=f"{path}, column {clean_line(table.headings[column], 80)}",
-                    cure="correct the list, or name the column of the ids with --id-column",
+                both = listed((before.identity.name, identity.name))
+                raise table.wrong(
+                    f"the id {clean_line(student, 60)} belongs to two: {both}",
+                    "correct the list, or name the column of the ids with --id-column",
+                    column,
                 )
             merged[student] = _merged(before, whole) if before else whole
     return ClassList(tuple(merged.values()), table.headings[column], table.headings)
@@ -511,11 +508,8 @@ def _name_columns(table: CsvTable) -> list[int]:
 def _named_column(table: CsvTable, name: str) -> int:
     if name in table.headings:
         return table.headings.index(name)
-    raise KitError(
-        f"the list has no column {clean_line(name, 80)!r}",
-        place=str(table.path),
-        cure=f"use one of: {listed(table.headings, 20)}",
-    )
+    cure = f"use one of: {listed(table.headings, 20)}"
+    raise table.wrong(f"the list has no column {clean_line(name, 80)!r}", cure)
 
 
 def _id_column(table: CsvTable, kinds: Mapping[int, str]) -> int:
@@ -524,13 +518,7 @@ def _id_column(table: CsvTable, kinds: Mapping[int, str]) -> int:
             if kind == wanted and any(table.column(number)):
                 return number
     if len(table.rows) == 1:
-        raise KitError(
-            "the list has no students, only headings",
-            place=str(table.path),
-            cure="export it again, or write a line for each student",
-        )
-    raise KitError(
-        "no column of the list holds the students' ids",
-        place=str(table.path),
-        cure="give the column the heading student_id, or name it with --id-column",
-    )
+        cure = "export it again, or write a line for each student"
+        raise table.wrong("the list has no students, only headings", cure)
+    cure = "give the column the heading student_id, or name it with --id-column"
+    raise table.wrong("no column of the list holds the students' ids", cure)

@@ -33,14 +33,7 @@ from pathlib import Path
 
 from autograder.errors import KitError
 from autograder.platforms.archive import Parts, common_length
-from autograder.platforms.csv_table import (
-    BRIGHTSPACE,
-    CANVAS,
-    GITHUB,
-    LOGIN,
-    MOODLE,
-    Identity,
-)
+from autograder.platforms.csv_table import BRIGHTSPACE, CANVAS, GITHUB, LOGIN, MOODLE, Identity
 from autograder.submission.file_text import SUFFIXES, bare, is_submission
 from autograder.values.sanitize import clean_line
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from autograder.errors import KitError
 from autograder.platforms.csv_table import (
     ClassList,
     CsvTable,
@@ -140,10 +139,9 @@ def canvas_column(table: CsvTable, wanted: str | None) -> GradebookColumn:
     """
     headings = table.headings
     if "ID" not in headings or "Section" not in headings:
-        raise KitError(
+        raise table.wrong(
             "this is not a gradebook that Canvas exported: it has no columns ID and Section",
-            place=str(table.path),
-            cure="in Canvas, open Grades, choose Export, and name that file",
+            "in Canvas, open Grades, choose Export, and name that file",
         )
     found = {
         at: match for at, text in enumerate(headings) if (match := _ASSIGNMENT.fullmatch(text))
@@ -159,11 +157,8 @@ def canvas_column(table: CsvTable, wanted: str | None) -> GradebookColumn:
     )
     words = table.value(table.rows[possible], number) if possible else ""
     if "read only" in words:
-        raise KitError(
-            f"Canvas does not import the column {clean_line(headings[number], 80)!r}",
-            place=str(table.path),
-            cure="name the column of an assignment",
-        )
+        fact = f"Canvas does not import the column {clean_line(headings[number], 80)!r}"
+        raise table.wrong(fact, "name the column of an assignment")
     passed_over = frozenset(() if possible is None else range(1, possible + 1))
     return GradebookColumn(number, number_of(words), passed_over, KEPT)
 
@@ -207,11 +202,9 @@ def _only(chosen: Sequence[int], known: Sequence[str], wanted: str | None, table
         return chosen[0]
     which = "the marks" if wanted is None else f"{clean_line(wanted, 80)!r}"
     names = ", ".join(clean_line(name, 60) for name in known[:20]) or "none"
-    raise KitError(
-        f"{'no column' if not chosen else 'more than one column'} could be that of {which}",
-        place=str(table.path),
-        cure=f"name it with --column; there are: {names}",
-    )
+    found = "no column" if not chosen else "more than one column"
+    cure = f"name it with --column; there are: {names}"
+    raise table.wrong(f"{found} could be that of {which}", cure)
 
 
 @dataclass(frozen=True)
@@ -309,19 +302,13 @@ def _factor(
     there = column.max_points
     if there is None or not most or there == most:
         return 1.0
+    cure = f"set the assignment there to {number(most)} points and export it again"
     if not scale:
-        raise KitError(
-            f"the exercise has {number(most)} points, and the column has {number(there)}",
-            place=f"{table.path}, column {clean_line(table.headings[column.number], 80)}",
-            cure=f"set the assignment there to {number(most)} points and export it again, or add "
-            "--scale to have the marks converted",
-        )
+        fact = f"the exercise has {number(most)} points, and the column has {number(there)}"
+        cure += ", or add --scale to have the marks converted"
+        raise table.wrong(fact, cure, column.number)
     if not there:
-        raise KitError(
-            "the column has 0 points, so every mark would be 0",
-            place=f"{table.path}, column {clean_line(table.headings[column.number], 80)}",
-            cure=f"set the assignment there to {number(most)} points and export it again",
-        )
+        raise table.wrong("the column has 0 points, so every mark would be 0", cure, column.number)
     return there / most
 
 
@@ -361,18 +348,15 @@ def read_users(roster: Path, id_column: str | None, user_column: str) -> Mapping
     """
     students, table = read_class_list(roster, id_column), read_table(roster)
     if user_column not in table.headings:
-        raise KitError(
+        raise table.wrong(
             f"the roster has no column {clean_line(user_column, 80)!r} with the platform's users",
-            place=str(roster),
-            cure="add it, or name the column that has them with --user-column: "
+            "add it, or name the column that has them with --user-column: "
             + ", ".join(clean_line(each, 60) for each in table.headings[:20]),
         )
     if (columns := table.headings.count(user_column)) > 1:
-        raise KitError(
-            f"the roster has {columns} columns {clean_line(user_column, 80)!r}",
-            place=str(roster),
-            cure="leave the one with the platform's users, or give the other another heading",
-        )
+        fact = f"the roster has {columns} columns {clean_line(user_column, 80)!r}"
+        cure = "leave the one with the platform's users, or give the other another heading"
+        raise table.wrong(fact, cure)
     student_at, user_at = (table.headings.index(name) for name in (students.ids, user_column))
     found: dict[str, set[str]] = defaultdict(set)
     for row in table.rows[1:]:
@@ -380,11 +364,8 @@ def read_users(roster: Path, id_column: str | None, user_column: str) -> Mapping
             found[student] |= {user} if (user := table.value(row, user_at)) else set()
     for student, users in found.items():
         if len(users) > 1:
-            raise KitError(
-                f"{clean_line(student, 80)} has {len(users)} users in the roster",
-                place=str(roster),
-                cure="leave the one that the platform knows",
-            )
+            fact = f"{clean_line(student, 80)} has {len(users)} users in the roster"
+            raise table.wrong(fact, "leave the one that the platform knows")
     return {student: next(iter(users), "") for student, users in found.items()}
 
 

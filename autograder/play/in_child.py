@@ -61,8 +61,8 @@ def _speak(make: Any, send: Callable[..., None]) -> None:
 def _train(layer: Any, act: Mapping[str, Any], send: Callable[..., None], limit: Limit) -> None:
     """Send how a training goes and its result.
 
-    act: task, layer, arguments and causal as in the exercise; most_steps, None for the task's own;
-    first_seconds, within which a first call of the layer has to return.
+    act: task, layer, arguments and causal as in the exercise; first_seconds, within which a first
+    call of the layer has to return.
     """
     # Here, because this module is imported where there is no PyTorch, too.
     from autograder.play.training import call_once, trained
@@ -76,7 +76,7 @@ def _train(layer: Any, act: Mapping[str, Any], send: Callable[..., None], limit:
     with limit(act["first_seconds"]):
         call_once(task, make, causal=causal)
     with limit(TRAINING):
-        for each in trained(task, make, causal=causal, steps=act["most_steps"]):
+        for each in trained(task, make, causal=causal):
             if isinstance(each, Moment):
                 send(event="training", moment=asdict(each))
             else:

@@ -6,7 +6,7 @@ import io
 import json
 import math
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -62,7 +62,10 @@ class CharacterModel:
         x = weights["embeddings"][tokens] + weights["positions"][: tokens.shape[1]]
         for number, layer in enumerate(layers):
             gathered = layer.forward(self._norm(x, f"{number}.norm1"), causal=True)
-            x = x + _usable(gathered, x.shape)
+            dtype = usable(gathered, np.ndarray, x.shape, "B S D").dtype
+            if dtype.kind not in "fiub":
+                raise Unusable(f"your layer gives an array of {dtype}, but numbers are expected.")
+            x = x + gathered
             h = self._norm(x, f"{number}.norm2")
             up = np.maximum(h @ weights[f"{number}.up"] + weights[f"{number}.up_bias"], 0)
             x = x + up @ weights[f"{number}.down"] + weights[f"{number}.down_bias"]
@@ -81,17 +84,15 @@ class CharacterModel:
         return normed
 
 
-def _usable(gathered: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Return what a layer gave; raise `Unusable` when the model cannot go on with it."""
-    expected = shape_words(shape, "B S D")
-    if not isinstance(gathered, np.ndarray):
-        kind = type(gathered).__name__
-        raise Unusable(f"your layer gives an object of type {kind}, but {expected} is expected.")
-    if gathered.shape != shape:
-        raise Unusable(f"your layer gives the shape {gathered.shape}, but {expected} is expected.")
-    if gathered.dtype.kind not in "fiub":
-        raise Unusable(f"your layer gives an array of {gathered.dtype}, but numbers are expected.")
-    return gathered
+def usable(output: Any, kind: type, shape: Sequence[int], axes: str) -> Any:
+    """Return what a layer gave; raise `Unusable` unless it is of this kind and shape."""
+    expected, given = shape_words(tuple(shape), axes), getattr(output, "shape", ())
+    if not isinstance(output, kind):
+        name = type(output).__name__
+        raise Unusable(f"your layer gives an object of type {name}, but {expected} is expected.")
+    if given != shape:
+        raise Unusable(f"your layer gives the shape {tuple(given)}, but {expected} is expected.")
+    return output
 
 
 @cache
@@ -104,21 +105,54 @@ def read_model(file: Path = WEIGHTS) -> CharacterModel:
     return CharacterModel(characters, weights, held_out)
 
 
-# What each known mistake costs the character model: measured beforehand, beside the exercise.
+# What each known mistake costs a model: measured beforehand, beside the exercise.
 
 MOST_COST_BYTES = 1 << 20
-HEARD = 0.05  # nats: a smaller difference is not noticed
+SHOWN = 3  # mistakes, where none was met
 
 
-class Named(Protocol):
-    """What has the name of a known mistake."""
+class MeasuredMistake(Protocol):
+    """A known mistake in a step, of which it was measured what it costs."""
 
     @property
     def name(self) -> str:
         """The name of the mistake."""
 
+    @property
+    def step(self) -> str:
+        """The name of the step."""
 
-OfMistake = TypeVar("OfMistake", bound=Named)
+
+CostsOf = TypeVar("CostsOf")
+OfMistake = TypeVar("OfMistake", bound=MeasuredMistake)
+
+
+def read_measured(kind: type[CostsOf], folder: Path) -> CostsOf | None:
+    """Return what was measured of the exercise in `folder`; None when it has no such file."""
+    try:
+        facts = json.loads(read_small(generated(folder, MISTAKE_COSTS), MOST_COST_BYTES))
+    except FileNotFoundError:
+        return None
+    return read_as(kind, facts)
+
+
+def mistakes_of(names: Iterable[str], measured: Iterable[OfMistake]) -> tuple[OfMistake, ...]:
+    """Return the mistakes of these names, in their order; names without one are left out."""
+    known = {each.name: each for each in measured}
+    return tuple(known[name] for name in dict.fromkeys(names) if name in known)
+
+
+def of_different_steps(ordered: Iterable[OfMistake]) -> tuple[OfMistake, ...]:
+    """Return the first `SHOWN` mistakes of different steps."""
+    first: dict[str, OfMistake] = {}
+    for each in ordered:
+        first.setdefault(each.step, each)
+    return tuple(first.values())[:SHOWN]
+
+
+# What each costs the character model.
+
+HEARD = 0.05  # nats: a smaller difference is not noticed
 
 
 @dataclass(frozen=True)
@@ -158,21 +192,11 @@ class MeasuredCosts:
     trainings: int
     mistakes: tuple[MistakeCost, ...]
 
-    def dearest(self, count: int, without: Collection[str] = ()) -> tuple[MistakeCost, ...]:
-        """Return the mistakes with the highest loss, of `count` different steps."""
+    @property
+    def dearest(self) -> tuple[MistakeCost, ...]:
+        """The mistakes with the highest loss, of different steps."""
         finite = [each for each in self.mistakes if each.loss is not None]
-        ordered = sorted(finite, key=lambda each: -(each.loss or 0.0))
-        first: dict[str, MistakeCost] = {}
-        for each in ordered:
-            if each.name not in without:
-                first.setdefault(each.step, each)
-        return tuple(first.values())[:count]
-
-
-def mistakes_of(names: Iterable[str], measured: Iterable[OfMistake]) -> tuple[OfMistake, ...]:
-    """Return the mistakes of these names, in their order; names without one are left out."""
-    known = {each.name: each for each in measured}
-    return tuple(known[name] for name in dict.fromkeys(names) if name in known)
+        return of_different_steps(sorted(finite, key=lambda each: -(each.loss or 0.0)))
 
 
 def is_heard(loss: float | None, right: float) -> bool:
@@ -181,12 +205,8 @@ def is_heard(loss: float | None, right: float) -> bool:
 
 
 def read_costs(folder: Path) -> MeasuredCosts | None:
-    """Return what was measured of the exercise in `folder`; None when it has no such file."""
-    try:
-        facts = json.loads(read_small(generated(folder, MISTAKE_COSTS), MOST_COST_BYTES))
-    except FileNotFoundError:
-        return None
-    return read_as(MeasuredCosts, facts)
+    """Return what mistakes cost the character model, if that was measured of the exercise."""
+    return read_measured(MeasuredCosts, folder)
 
 
 # What the character model writes through a layer, and how well it knows text that is new to it.
@@ -287,7 +307,6 @@ def _parts(windows: np.ndarray) -> Sequence[Any]:
 
 # What is said when a learner's layer speaks: before, after, and about mistakes.
 
-SHOWN = 3  # mistakes, where none was met
 BEFORE = (
     f"Your layer is now the attention of a small language model: {LAYERS} blocks, trained on plays "
     "by Shakespeare. It writes one character after the other. Each is drawn from the shares that "
@@ -329,7 +348,7 @@ def spoken_mistake_words(
         f"has a loss of {costs.right:.2f}."
     )
     yield (MET if found else OTHERS, measured)
-    for cost in (found if others else found[-1:]) or costs.dearest(SHOWN):
+    for cost in (found if others else found[-1:]) or costs.dearest:
         yield (f"“{cost.words}”", *_cost_lines(cost, costs.right))
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
 
 from autograder.errors import KitError
 from autograder.judging.time_limit import GRACE, WALL
-from autograder.learning.checking import MARGIN, Checking, JobRunner
+from autograder.learning.checking import LAST, MARGIN, Checking, JobRunner
 from autograder.learning.workspace import read_work
 from autograder.play import in_child
 from autograder.play.language_model import TextLoss
@@ -21,89 +23,59 @@ def hear(checking: Checking, layer: str, child: JobRunner, say: Callable[[str], 
 
     `child` was started for the exercise and is ended here. Raises `KitError` when it cannot speak.
     """
-    child.wait_until_ready()
-    child.send({**checking.job(), "act": {"module": in_child.__name__, "layer": layer}})
     loss = TextLoss(math.nan, 0)
-    try:
-        while True:
-            message = child.receive(WALL * in_child.SPEAKING + GRACE)
-            match message["event"]:
-                case "measured":
-                    loss = TextLoss(message["nats"], message["characters"])
-                case "spoke":
-                    say(message["text"])
-                case "unable":
-                    raise _speechless(checking, message["why"])
-                case "done":
-                    return loss
-                case "loading" | "loaded":
-                    pass
-                case _:
-                    raise _speechless(checking, "your code does not run to its end.")
-    finally:
-        child.end()
-
-
-def _speechless(checking: Checking, why: str) -> KitError:
-    return KitError(
-        f"the model cannot speak yet: {why}",
-        place=str(checking.submission.path),
-        cure="see what `attn check` says",
-    )
+    unable = "the model cannot speak yet"
+    for message in _performed(checking, child, {"layer": layer}, in_child.SPEAKING, unable):
+        if message["event"] == "measured":
+            loss = TextLoss(message["nats"], message["characters"])
+        elif message["event"] == "spoke":
+            say(message["text"])
+    return loss
 
 
 def watch_training(
-    exercise: Exercise,
-    training: LayerTraining,
-    child: JobRunner,
-    show: Callable[[Moment], None],
-    most_steps: int | None = None,
+    exercise: Exercise, training: LayerTraining, child: JobRunner, show: Callable[[Moment], None]
 ) -> TrainingResult:
     """Return what comes of a training with the learner's layer; `show` gets each moment of it.
 
-    `child` was started for the exercise and is ended here. most_steps: those of the task, if not
-    given. Raises `KitError` when there is no result.
+    `child` was started for the exercise and is ended here. Raises `KitError` when there is no
+    result.
     """
     checking = Checking(exercise, read_work(exercise), ())
-    child.wait_until_ready()
-    act = {
-        "module": in_child.__name__,
-        "task": training.task,
-        "layer": training.layer,
-        "arguments": list(training.arguments),
-        "causal": training.causal,
-        "first_seconds": exercise.limits.seconds_per_call,
-        "most_steps": most_steps,
-    }
-    child.send({**checking.job(), "act": act})
+    act = {**asdict(training), "first_seconds": exercise.limits.seconds_per_call}
+    unable = f"your `{training.layer}` cannot be trained yet"
     result: TrainingResult | None = None
+    for message in _performed(checking, child, act, in_child.TRAINING, unable):
+        if message["event"] == "training":
+            show(read_as(Moment, message["moment"]))
+        elif message["event"] == "trained":
+            result = read_as(TrainingResult, message["result"])
+    assert result is not None  # the child is done only then
+    return result
+
+
+def _performed(
+    checking: Checking, child: JobRunner, act: Mapping[str, Any], seconds: float, unable: str
+) -> Iterator[dict[str, Any]]:
+    """Give the messages of a child about what it does with the layer, until it is done.
+
+    Raises `KitError`, which begins with `unable`, when it does not come to that.
+    """
+    child.wait_until_ready()
+    child.send({**checking.job(), "act": {"module": in_child.__name__, **act}})
     try:
-        while True:
-            message = child.receive(WALL * in_child.TRAINING + GRACE + MARGIN)
+        while (message := child.receive(WALL * seconds + GRACE + MARGIN))["event"] != "done":
             match message["event"]:
-                case "training":
-                    show(read_as(Moment, message["moment"]))
-                case "trained":
-                    result = read_as(TrainingResult, message["result"])
                 case "unable":
-                    raise _untrained(checking, training, message["why"])
-                case "done" if result:
-                    return result
+                    why = message["why"]
                 case "stuck":
-                    raise _untrained(
-                        checking, training, "your code does not return, and cannot be stopped."
-                    )
-                case "loading" | "loaded":
-                    pass
+                    why = "your code does not return, and cannot be stopped."
+                case event if event in LAST:
+                    why = "your code does not run to its end."
                 case _:
-                    raise _untrained(checking, training, "your file does not run to its end.")
+                    yield message
+                    continue
+            place = str(checking.submission.path)
+            raise KitError(f"{unable}: {why}", place=place, cure="see what `attn check` says")
     finally:
         child.end()
-
-
-def _untrained(checking: Checking, training: LayerTraining, why: str) -> KitError:
-    return KitError(
-        f"your `{training.layer}` cannot be trained yet: {why}",
-        place=str(checking.submission.path),
-        cure="see what `attn check` says",
-    )

@@ -42,21 +42,18 @@ LONGEST = 2000  # characters of what is said at once
 DRAWN_EVERY = MOMENTS // 2  # at the beginning, in the middle and at the end
 
 
-def show_trainings(
-    exercise: Exercise, console: Console, most_steps: int | None = None
-) -> MeasuredTrainings | None:
+def show_trainings(exercise: Exercise, console: Console) -> MeasuredTrainings | None:
     """Train on each task of the exercise through the learner's layers, and show how it goes.
 
-    Return what was measured of the exercise beforehand. most_steps: for a quick look, those of
-    each task if not given. Raises `KitError` when the first layer gives nothing; a later one may
-    not be written yet, and that is said.
+    Return what was measured of the exercise beforehand. Raises `KitError` when the first layer
+    gives nothing; a later one may not be written yet, and that is said.
     """
     measured = read_trainings(exercise.folder)
     for number, training in enumerate(exercise.trainings):
         if number:
             console.print()
         try:
-            _show_training(exercise, training, console, measured, most_steps)
+            _show_training(exercise, training, console, measured)
         except KitError as error:
             if not number:
                 raise
@@ -78,11 +75,10 @@ def _show_training(
     training: LayerTraining,
     console: Console,
     measured: MeasuredTrainings | None,
-    most_steps: int | None,
 ) -> None:
     head = Text(words_before(training.task), "bold")
     with Child(exercise) as child:
-        result = watch_training(exercise, training, child, _teller(console, head), most_steps)
+        result = watch_training(exercise, training, child, _teller(console, head))
     for tried in result.tried:
         console.print(Indented(Text(tried_words(tried)), 2, 4))
     for sentence in result_words(result, measured, causal=training.causal):
@@ -139,7 +135,7 @@ def play(
     for paragraph in paragraphs:
         console.print()
         for line in paragraph:
-            console.print(Indented(Text(clean(line, LONGEST)), 0, 0))
+            _say(console, line)
     console.print()
     console.print(Text("Continue with:"))
     if not others and len(met) != 1:

@@ -16,14 +16,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from autograder.judging.inprocess import Unusable
-from autograder.judging.value_words import shape_words
-from autograder.play.training_task import (
-    GIVEN,
-    SPREAD,
-    Batch,
-    TrainingTask,
-    joined,
-)
+from autograder.play.language_model import usable
+from autograder.play.training_task import GIVEN, SPREAD, Batch, TrainingTask, joined
 from autograder.play.training_words import (
     CLASSES,
     COUNT,
@@ -180,7 +174,13 @@ class _Block(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return token vectors (B, S, C) with what the layer and the network add to `x`."""
-        x = x + _usable(self.layer(self.before_layer(x), **self.options), x.shape)
+        gathered = usable(
+            self.layer(self.before_layer(x), **self.options), Tensor, x.shape, "B S C"
+        )
+        if not gathered.is_floating_point():
+            kind = f"your layer gives {gathered.dtype}"
+            raise Unusable(f"{kind}, but floating-point numbers are expected.")
+        x = x + gathered
         added: Tensor = self.network(self.before_network(x))
         return x + added
 
@@ -191,20 +191,6 @@ def _layer(make: LayerOfWidth) -> nn.Module:
         kind = type(made).__name__
         raise Unusable(f"an object of type {kind} came, but a layer (nn.Module) is expected.")
     return made
-
-
-def _usable(output: Any, shape: torch.Size) -> Tensor:
-    """Return what a layer gave; raise `Unusable` when the model cannot go on with it."""
-    expected = shape_words(tuple(shape), "B S C")
-    if not isinstance(output, Tensor):
-        kind = type(output).__name__
-        raise Unusable(f"your layer gives an object of type {kind}, but {expected} is expected.")
-    if output.shape != shape:
-        given = tuple(output.shape)
-        raise Unusable(f"your layer gives the shape {given}, but {expected} is expected.")
-    if not output.is_floating_point():
-        raise Unusable(f"your layer gives {output.dtype}, but floating-point numbers are expected.")
-    return output
 
 
 # What is seen of a model while it is trained: its sharpest attention map, for one new input.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from autograder.judging.inprocess import Unusable, layer_error_words, undisturbed
 from autograder.judging.time_limit import StillRunning
-from autograder.learning.card import WIDTH, say, show_text
+from autograder.learning.card import WIDTH, say, shell, show_text
 from autograder.learning.notebook_check import limited, met_mistakes
 from autograder.play.training_task import picture_svg, shaded_lines
 from autograder.play.training_words import (
@@ -140,8 +140,7 @@ class _Shown:
         self._words = words
         self._moments: list[Moment] = []
         self._handle: Any = None
-        ipython = sys.modules.get("IPython")
-        self._display = ipython.display if ipython and ipython.get_ipython() else None
+        self._display: Any = sys.modules["IPython"].display if shell() else None
         if self._display is None:
             print(textwrap.fill(words, WIDTH))
 

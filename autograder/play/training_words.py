@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -11,11 +10,8 @@ from statistics import median
 
 import numpy as np
 
-from autograder.play.language_model import mistakes_of
+from autograder.play.language_model import mistakes_of, of_different_steps, read_measured
 from autograder.reports.panel import Panel
-from autograder.values.exercise import MISTAKE_COSTS, generated
-from autograder.values.files import read_small
-from autograder.values.value_file import read_as
 
 # How a training goes on and how it ends, as data that crosses from one process to another.
 
@@ -84,7 +80,6 @@ class TrainingResult:
 
 # What each known mistake does to a training: measured beforehand, beside the exercise.
 
-MOST_BYTES = 1 << 20
 NOTICED = COUNT // 20  # so many fewer right ones than ever with a right layer are noticed
 FAR_LOWER = 0.5  # a loss below this share of the right layer's looks better; medians of seeds
 
@@ -145,17 +140,15 @@ class MeasuredTrainings:
         """Whether no task shows the mistake."""
         return not any(map(self.is_noticed, mistake.outcomes))
 
-    def worst(self, count: int) -> tuple[TrainedMistake, ...]:
-        """Return `count` mistakes of different steps that train to the end.
+    @property
+    def worst(self) -> tuple[TrainedMistake, ...]:
+        """Mistakes of different steps that train to the end.
 
         First those whose loss looks better, then those with the fewest right ones.
         """
         ends = [each for each in self.mistakes if not any(one.stops for one in each.outcomes)]
         ends = [each for each in ends if not any(None in one.losses for one in each.outcomes)]
-        first: dict[str, TrainedMistake] = {}
-        for each in sorted(ends, key=self._rank):
-            first.setdefault(each.step, each)
-        return tuple(first.values())[:count]
+        return of_different_steps(sorted(ends, key=self._rank))
 
     def _rank(self, mistake: TrainedMistake) -> tuple[bool, int]:
         better = any(map(self.looks_better, mistake.outcomes))
@@ -167,16 +160,11 @@ def _median(losses: Iterable[float | None]) -> float:
 
 
 def read_trainings(folder: Path) -> MeasuredTrainings | None:
-    """Return what was measured of the exercise in `folder`; None when it has no such file."""
-    try:
-        facts = json.loads(read_small(generated(folder, MISTAKE_COSTS), MOST_BYTES))
-    except FileNotFoundError:
-        return None
-    return read_as(MeasuredTrainings, facts)
+    """Return what mistakes do to trainings, if that was measured of the exercise in `folder`."""
+    return read_measured(MeasuredTrainings, folder)
 
 
 LEARNED, HARDLY = 0.9 * COUNT, 0.1 * COUNT
-SHOWN = 3  # mistakes, where none was met
 # Of the pictures: pixels of one, and of a patch of it; how many patches it has; how many digits.
 SIDE, PATCH = 12, 3
 PATCHES = (SIDE // PATCH) ** 2
@@ -294,7 +282,7 @@ def mistake_words(
     if measured is None or not (found or others):
         return
     yield (MET if found else OTHERS,)
-    for mistake in (found if others else found[-1:]) or measured.worst(SHOWN):
+    for mistake in (found if others else found[-1:]) or measured.worst:
         yield (f"“{mistake.words}”", *_lines(measured, mistake))
     hidden = sum(map(measured.is_hidden, measured.mistakes))
     yield (

@@ -49,7 +49,7 @@ from autograder.reports.roll import (
     held_words,
 )
 from autograder.values.exercise import Exercise
-from autograder.values.files import file_content, file_stem, write_content, write_whole
+from autograder.values.files import file_content, file_stem, write_whole
 from autograder.values.sanitize import clean
 from autograder.values.symbols import OUR_FAULT, count, number, tone
 from autograder.values.verdict import NOT_JUDGED, NOT_RUN, Finding, Outcome, StepVerdict, Verdict
@@ -101,7 +101,7 @@ def write_page(
     page = file_content(environment().get_template("feedback.html.j2").render(facts))
     path = folder / page_name(verdict.student)
     write_whole(path.with_suffix(".txt"), _plain(facts))
-    write_content(path, page)
+    write_whole(path, page)
     return page
 
 

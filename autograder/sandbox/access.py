@@ -181,7 +181,7 @@ def find_package_folders(secrets: Iterable[Path] = ()) -> PackageFolders:
             path.append(entry)
     linked: list[str] = []
     for target in _ends_of_links(path):
-        if reason := _danger(target, hidden) or _of_this_kit(target) or _no_package(target):
+        if reason := _danger(target, hidden) or _no_package(target):
             excluded.append(Exclusion(target, reason))
         else:
             linked.append(str(target))
@@ -249,12 +249,10 @@ def _beside_the_solutions(real: Path) -> bool:
     return kit.is_relative_to(real)
 
 
-def _of_this_kit(target: Path) -> str:
-    return "it is the kit itself" if target.is_relative_to(PACKAGE) else ""
-
-
 def _no_package(target: Path) -> str:
-    """Say why the target of a link is not a package, such as somebody's data; else ""."""
+    """Say why the target of a link is no other's package, such as somebody's data; else ""."""
+    if target.is_relative_to(PACKAGE):
+        return "it is the kit itself"
     record = target.suffix in (*_ARCHIVES, ".dist-info", ".egg-info", ".libs", ".data")
     if target.is_file() or record or (target / "__init__.py").exists():
         return ""

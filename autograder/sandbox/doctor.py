@@ -21,8 +21,7 @@ from rich.text import Text
 from autograder.errors import KitError
 from autograder.sandbox import access, measurement, probe
 from autograder.sandbox.access import PackageFolders, find_package_folders, location, needed_for
-from autograder.sandbox.measurement import DEMANDS, Attempt, Measured
-from autograder.sandbox.measurement import remedy_for as remedy
+from autograder.sandbox.measurement import DEMANDS, SYSTEMS, Attempt, Measured
 from autograder.sandbox.workers import SandboxedStudent
 from autograder.sandbox.zygote import Zygote
 from autograder.values.exercise import MANIFEST, Limits, read_exercise
@@ -146,7 +145,9 @@ def _libseccomp() -> Part:
         import_module("pyseccomp")  # the import itself looks for the library
     except (ImportError, RuntimeError) as error:
         why = str(error)
-        return Part("libseccomp", False, why, GRADING, purpose, remedy("seccomp", why))
+        return Part(
+            "libseccomp", False, why, GRADING, purpose, measurement.remedy_for("seccomp", why)
+        )
     return Part("libseccomp", True, f"pyseccomp {_version('pyseccomp')}", GRADING, purpose)
 
 
@@ -156,7 +157,6 @@ def _libseccomp() -> Part:
 # a worker had it. A demand counts if each attempt was denied while the control next to it
 # succeeded. On systems other than Linux, nothing is tried.
 
-SYSTEMS = {"linux": "Linux", "darwin": "macOS", "win32": "Windows"}
 _LIMITS = Limits(seconds_per_call=1.0, memory_megabytes=256, output_kilobytes=64)
 _NAMESPACES = ("mount", "pid", "network", "ipc")
 _DEMANDS = {
@@ -217,7 +217,7 @@ def examine(folder: Path) -> Examination:
     system = SYSTEMS.get(sys.platform, sys.platform)
     parts = installation(folder)
     if sys.platform != "linux":
-        return Examination(system, "", (), (), None, _no_sandbox(system), parts)
+        return Examination(system, "", (), (), None, measurement.no_sandbox(), parts)
     measured, trials, shortfall = _try_out(folder)
     layers = _layers(measured)
     return Examination(
@@ -228,16 +228,6 @@ def examine(folder: Path) -> Examination:
         level=measured.protection if layers else None,
         shortfall=shortfall,
         parts=parts,
-    )
-
-
-def _no_sandbox(system: str) -> KitError:
-    return KitError(
-        f"{system} cannot hide files and processes from a submission, so grading is refused "
-        "rather than done without protection",
-        place=sys.platform,
-        cure="grade in a Linux virtual machine or container (Lima, Docker, WSL 2), and run "
-        "`attn doctor` in there",
     )
 
 
@@ -255,18 +245,11 @@ def _try_out(folder: Path) -> tuple[Measured, tuple[Attempt, ...], KitError | No
     lenient = Zygote("numpy", _LIMITS, allow_process=True, secrets=secrets or None)
     try:
         with lenient:
-            return (
-                _weaker(strict, lenient),
-                (*lenient.measured.trials, *_bounds(lenient)),
-                shortfall,
-            )
+            # What was measured with the demands counts, if anything was.
+            measured = strict.measured if strict.measured.trials else lenient.measured
+            return measured, (*lenient.measured.trials, *_bounds(lenient)), shortfall
     except KitError:
         return strict.measured, strict.measured.trials, shortfall
-
-
-def _weaker(strict: Zygote, lenient: Zygote) -> Measured:
-    """Return the measurement with the demands, if there is one, or else the one without."""
-    return strict.measured if strict.measured.trials else lenient.measured
 
 
 def _bounds(zygote: Zygote) -> tuple[Attempt, ...]:

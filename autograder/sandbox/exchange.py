@@ -320,29 +320,22 @@ AnswerOfReference = Callable[
 _LARGEST_QUESTION = 8 * 1024 * 1024  # bytes of all arrays; what is too much work, `answer` refuses
 
 
-class ReferenceAnswers:
-    """Answers questions with `answer`, as frames; None refuses all."""
+def answered_question(
+    answer: AnswerOfReference | None,
+    number: int,
+    head: bytes,
+    payload: bytes,
+    leaning_on: Collection[str],
+) -> bytes:
+    """Return the frame that answers the question `number`, about a step of `leaning_on`.
 
-    def __init__(self, answer: AnswerOfReference | None) -> None:
-        self._answer = answer
-
-    def frame(self, number: int, head: bytes, payload: bytes, leaning_on: Collection[str]) -> bytes:
-        """Return the frame that answers the question `number`, about a step of `leaning_on`.
-
-        Raises `WireError` when the question is not well formed.
-        """
-        if len(payload) > _LARGEST_QUESTION:
-            return answer_frame(number, None)
-        header, arrays = wire.read_frame(head, payload)
-        question = read_question(header, arrays, number, leaning_on)
-        try:
-            return answer_frame(number, self._answered(question))
-        except Exception:  # what the student's code passed is wrong; its own step may say how
-            return answer_frame(number, None)
-
-    def _answered(self, question: Question) -> Value | None:
-        if self._answer is None:
-            return None
-        return self._answer(
-            question.step, question.arguments, question.keywords, question.cotangents
-        )
+    Without an `answer`, all are refused. Raises `WireError` when it is not well formed.
+    """
+    if len(payload) > _LARGEST_QUESTION:
+        return answer_frame(number, None)
+    asked = read_question(*wire.read_frame(head, payload), number, leaning_on)
+    facts = (asked.step, asked.arguments, asked.keywords, asked.cotangents)
+    try:
+        return answer_frame(number, answer(*facts) if answer else None)
+    except Exception:  # what the student's code passed is wrong; its own step may say how
+        return answer_frame(number, None)

@@ -191,17 +191,25 @@ def cures(measured: Measured) -> tuple[str, ...]:
 #
 # A submission is promised a number of open files and a size of files; the grader needs no less.
 
+SYSTEMS = {"linux": "Linux", "darwin": "macOS", "win32": "Windows"}
 _OF_PROC = ("/proc/self/statm", "/proc/self/task", "/proc/self/ns/mnt")
 
 
 def demand_linux() -> None:
     """Raise `KitError` on a system that has no sandbox."""
     if sys.platform != "linux":
-        raise KitError(
-            "the sandbox needs Linux",
-            place=sys.platform,
-            cure="grade in a Linux container or virtual machine (Docker, Lima)",
-        )
+        raise no_sandbox()
+
+
+def no_sandbox() -> KitError:
+    """Return the error about a system that has no sandbox."""
+    return KitError(
+        f"{SYSTEMS.get(sys.platform, sys.platform)} cannot hide files and processes from a "
+        "submission, so grading is refused rather than done without protection",
+        place=sys.platform,
+        cure="grade in a Linux virtual machine or container (Lima, Docker, WSL 2), and run "
+        "`attn doctor` in there",
+    )
 
 
 def demand_no_answers() -> None:

@@ -23,7 +23,7 @@ from autograder.worker.wire import Value
 ATTEMPTS = Path(__file__).with_name("attempts.py")
 DONE = "done"
 _BEYOND = 64  # megabytes over the budget
-_ALSO_DONE = "outside the sandbox: done"
+_ALSO_DONE, _KERNEL = "outside the sandbox: done", "the kernel answers"
 
 AskWorker = Callable[[Request], object]
 
@@ -127,15 +127,14 @@ def _files(ask: AskWorker, bait: ProbeTargets) -> Iterator[Attempt]:
     tried |= {path: f"read {path}" for path in bait.secrets}
     for path, words in tried.items():
         ended = _ask(ask, "read", str(path))
-        gap = f"a worker can read {path}" if ended == DONE else ""
         control = _ALSO_DONE if path == bait.canary else "read its libraries: done"
-        yield Attempt("files", words, str(ended), control, gap)
+        yield _denied("files", words, ended, control, f"a worker can read {path}")
 
 
 def _network(ask: AskWorker, port: int) -> Iterator[Attempt]:
     ended = _ask(ask, "connect", port)
-    gap = "a worker can reach the network of this machine" if ended == DONE else ""
-    yield Attempt("network", "connect to this machine", str(ended), _ALSO_DONE, gap)
+    gap = "a worker can reach the network of this machine"
+    yield _denied("network", "connect to this machine", ended, _ALSO_DONE, gap)
 
 
 def _of_the_grader() -> dict[str, str]:
@@ -148,43 +147,36 @@ def _of_the_grader() -> dict[str, str]:
 
 
 def _processes(ask: AskWorker) -> Iterator[Attempt]:
-    def trial(words: str, ended: Value, control: str) -> Attempt:
-        gap = "a worker can reach other processes" if ended == DONE else ""
-        return Attempt("processes", words, str(ended), control, gap)
-
+    gap = "a worker can reach other processes"
     for words, path in _of_the_grader().items():
-        yield trial(words, _ask(ask, "read", path), _ALSO_DONE)
-    yield trial("signal the grader", _ask(ask, "signal", os.getpid()), "signal itself: done")
+        yield _denied("processes", words, _ask(ask, "read", path), _ALSO_DONE, gap)
+    ended = _ask(ask, "signal", os.getpid())
+    yield _denied("processes", "signal the grader", ended, "signal itself: done", gap)
 
 
 def _calls(ask: AskWorker) -> Iterator[Attempt]:
     many = "a worker can make processes, or system calls that no exercise needs"
     tried = (("fork", "make a process"), ("call_unshare", "make a call that is not on the list"))
     for name, words in tried:
-        ended = _ask(ask, name)
-        yield Attempt(
-            "system calls", words, str(ended), "make a thread: done", many if ended == DONE else ""
-        )
-    filtered = _ask(ask, "filtered")
-    ended = "a filter" if filtered else "no filter"
-    yield Attempt(
-        "system calls",
-        "ask whether calls are filtered",
-        ended,
-        "the kernel answers",
-        "" if filtered else many,
-    )
+        yield _denied("system calls", words, _ask(ask, name), "make a thread: done", many)
+    filtered = bool(_ask(ask, "filtered"))
+    words, ended = "ask whether calls are filtered", "a filter" if filtered else "no filter"
+    yield Attempt("system calls", words, ended, _KERNEL, many * (not filtered))
 
 
 def _resources(ask: AskWorker, megabytes: int) -> Iterator[Attempt]:
     gap = "a worker can use more memory or time than its limits"
     ended = _ask(ask, "allocate", megabytes + _BEYOND)
     words = f"take {megabytes + _BEYOND} of {megabytes} MB"
-    yield Attempt("resources", words, str(ended), "take 16 MB: done", gap if ended == DONE else "")
-    limited = _ask(ask, "limited")
-    ended = "limits" if limited else "no limits"
-    words = "ask for its limits of time and files"
-    yield Attempt("resources", words, ended, "the kernel answers", "" if limited else gap)
+    yield _denied("resources", words, ended, "take 16 MB: done", gap)
+    limited = bool(_ask(ask, "limited"))
+    words, ended = "ask for its limits of time and files", "limits" if limited else "no limits"
+    yield Attempt("resources", words, ended, _KERNEL, gap * (not limited))
+
+
+def _denied(demand: str, tried: str, ended: Value, control: str, gap: str) -> Attempt:
+    """Return what a worker tried; where that was done, there is a gap."""
+    return Attempt(demand, tried, str(ended), control, gap if ended == DONE else "")
 
 
 def _stopped(ask: AskWorker, name: str, words: str, expected: Outcome) -> Attempt:

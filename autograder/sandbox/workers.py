@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
-from types import TracebackType
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from autograder.sandbox import exchange
 from autograder.sandbox import worker_channel as channels
-from autograder.sandbox.exchange import AnswerOfReference, ReferenceAnswers
+from autograder.sandbox.exchange import AnswerOfReference
 from autograder.sandbox.worker_channel import Allowance, Budget
 from autograder.sandbox.zygote_process import Killed, ZygoteDied, judge
 from autograder.values.request import (
@@ -54,28 +53,29 @@ class _AskedTooOften(Exception):
     """A worker asks more than is answered; what its own code answers would say nothing."""
 
 
+@dataclass(frozen=True)
+class SubmittedCode:
+    """What every worker of a submission is told, and what answers it; see `SandboxedStudent`."""
+
+    cells: tuple[str, ...]
+    packages: tuple[str, ...]
+    drawing: tuple[str, ...]
+    seed: int
+    answer: AnswerOfReference | None
+
+
 class Workers:
-    """Loads `cells` in a worker of `zygote`, and asks it.
+    """Loads `code` in a worker of `zygote`, and asks it.
 
     The allowance `calls` pays for calls and the worker's questions, `loading` for loading the
-    cells. `answers` answer the worker's. `packages` and `drawing`: see `SandboxedStudent`.
+    cells.
     """
 
     def __init__(
-        self,
-        zygote: Zygote,
-        cells: tuple[str, ...],
-        *,
-        packages: tuple[str, ...],
-        drawing: tuple[str, ...],
-        seed: int,
-        answers: ReferenceAnswers,
-        calls: Allowance,
-        loading: Allowance,
+        self, zygote: Zygote, code: SubmittedCode, calls: Allowance, loading: Allowance
     ) -> None:
-        self._zygote, self._cells, self._seed = zygote, cells, seed
-        self._packages, self._drawing = packages, drawing
-        self._answers, self._calls, self._loading = answers, calls, loading
+        self._zygote, self._code = zygote, code
+        self._calls, self._loading = calls, loading
         self._worker: Worker | None = None
         self._failures: tuple[ExceptionReport | None, ...] = ()
         self._unloadable: Failed | None = None
@@ -124,8 +124,10 @@ class Workers:
             self._worker.channel.send_soon(exchange.call_frame(number, request, leaning_on))
         replies: list[Reply] = []
         for (number, request), seen in zip(numbered, known, strict=True):
-            replies.append(self._answer_to(number, request, leaning_on, known=seen))
-            if self._worker is None or _is_late(replies[-1]):
+            reply = self._answer_to(number, request, leaning_on, known=seen)
+            replies.append(reply)
+            late = isinstance(reply, Failed) and reply.outcome is Outcome.TIMED_OUT
+            if self._worker is None or late:
                 break
         if len(replies) < len(requests):
             self.close()  # nobody reads its other answers
@@ -140,15 +142,10 @@ class Workers:
         if unloadable := self._load():
             return Watched(unloadable)
         self._number += 1
-        data = exchange.watch_frame(self._number, request, steps, stand_ins)
-
-        def watched(budget: Budget) -> Watched:
-            assert self._worker is not None
-            self._worker.channel.send(data, budget)
-            header, payload = self._worker.channel.receive(budget)
-            return exchange.read_watched(header, payload, self._number, request, steps)
-
-        seen = self._watched(self._zygote.limits.seconds_per_call, self._calls, watched)
+        seen = self._exchanged(
+            exchange.watch_frame(self._number, request, steps, stand_ins),
+            lambda head, sent: exchange.read_watched(head, sent, self._number, request, steps),
+        )
         return Watched(seen) if isinstance(seen, Failed) else seen
 
     def trace(self, request: Request) -> tuple[Sighting, ...]:
@@ -156,15 +153,10 @@ class Workers:
         if self._load():
             return ()
         self._number += 1
-        data = exchange.call_frame(self._number, request, (), op="trace")
-
-        def traced(budget: Budget) -> tuple[Sighting, ...]:
-            assert self._worker is not None
-            self._worker.channel.send(data, budget)
-            header, payload = self._worker.channel.receive(budget)
-            return exchange.read_sightings(header, payload, self._number)
-
-        seen = self._watched(self._zygote.limits.seconds_per_call, self._calls, traced)
+        seen = self._exchanged(
+            exchange.call_frame(self._number, request, (), op="trace"),
+            lambda head, sent: exchange.read_sightings(head, sent, self._number),
+        )
         self.close()  # the cells ran twice in it
         return () if isinstance(seen, Failed) else seen
 
@@ -189,6 +181,18 @@ class Workers:
             with contextlib.suppress(ZygoteDied):  # then the worker has died with it
                 self._zygote.end(worker)
             self._keep_output(worker)
+
+    def _exchanged(
+        self, data: bytes, read: Callable[[dict[str, Any], wire.Payload], T]
+    ) -> T | Failed:
+        """Send a frame, and `read` the one that comes back, in the time of one call."""
+
+        def exchanged(budget: Budget) -> T:
+            assert self._worker is not None
+            self._worker.channel.send(data, budget)
+            return read(*self._worker.channel.receive(budget))
+
+        return self._watched(self._zygote.limits.seconds_per_call, self._calls, exchanged)
 
     def _asked(self, request: Request, leaning_on: tuple[str, ...]) -> Reply:
         unloadable = self._load()
@@ -238,7 +242,7 @@ class Workers:
 
     def _loaded(self) -> tuple[ExceptionReport | None, ...] | Failed:
         try:
-            self._worker = self._zygote.fork(self._seed)  # costs the student no time
+            self._worker = self._zygote.fork(self._code.seed)  # costs the student no time
         except ZygoteDied as error:
             return Failed(Outcome.INFRASTRUCTURE, str(error))
         self._number, self._questions = self._number + 1, 0
@@ -247,12 +251,12 @@ class Workers:
 
     def _load_cells(self, budget: Budget) -> tuple[ExceptionReport | None, ...]:
         assert self._worker is not None
-        channel = self._worker.channel
-        data = exchange.load_frame(self._number, self._cells, self._packages, self._drawing)
+        channel, code = self._worker.channel, self._code
+        data = exchange.load_frame(self._number, code.cells, code.packages, code.drawing)
         channel.send(data, budget)
         header, payload = channel.receive(budget)
         payload.end()
-        return exchange.read_failures(header, self._number, len(self._cells))
+        return exchange.read_failures(header, self._number, len(code.cells))
 
     def _reply_to(
         self,
@@ -273,7 +277,8 @@ class Workers:
             asked, self._questions = asked + 1, self._questions + 1
             self._calls.questions -= 1
             with budget.charged():
-                answer = self._answers.frame(self._questions, head, data, leaning_on)
+                question = (self._questions, head, data, leaning_on)
+                answer = exchange.answered_question(self._code.answer, *question)
             channel.send(answer, budget)
             head, data = channel.receive_unread(budget)
         encoded = exchange.unnumbered(number, head, data) if known is not None else b""
@@ -334,10 +339,6 @@ class Workers:
         self._output += worker.channel.output
 
 
-def _is_late(reply: Reply) -> bool:
-    return isinstance(reply, Failed) and reply.outcome is Outcome.TIMED_OUT
-
-
 # A student's code in a sandbox, asked like any other `Respondent`.
 #
 # What the code is asked alone is answered by one worker after the other. While it leans on the
@@ -369,27 +370,20 @@ class SandboxedStudent:
         seed: int,
         answer: AnswerOfReference | None = None,
     ) -> None:
-        self._zygote, self._cells, self._seed = zygote, cells, seed
-        self._packages, self._drawing = packages, drawing
-        self._answers = ReferenceAnswers(answer)
-        seconds = zygote.limits.seconds_per_submission
-        self._calls = Allowance(seconds, _MOST_ANSWERED)
+        code = SubmittedCode(cells, packages, drawing, seed, answer)
+        self._limits = zygote.limits
+        calls = Allowance(self._limits.seconds_per_submission, _MOST_ANSWERED)
         # Where it is we who load the cells again, the calls do not pay for it.
-        self._reloading = Allowance(seconds)
-        self._alone = self._workers(self._calls)
-        self._leaning = self._workers(self._reloading)
+        self._reloading = Allowance(self._limits.seconds_per_submission)
+        self._alone = Workers(zygote, code, calls, calls)
+        self._leaning = Workers(zygote, code, calls, self._reloading)
         self._leant_on: tuple[str, ...] = ()  # by the leaning workers
         self._went_on = False  # whether the one that leans was asked alone before
 
     def __enter__(self) -> SandboxedStudent:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     @property
@@ -400,7 +394,7 @@ class SandboxedStudent:
     @property
     def output(self) -> str:
         """What the code printed so far, as far as it is kept, without control characters."""
-        kept = 1024 * self._zygote.limits.output_kilobytes
+        kept = 1024 * self._limits.output_kilobytes
         printed = self._alone.output + self._leaning.output
         return clean(printed[:kept].decode("utf-8", "replace"), kept)
 
@@ -487,15 +481,3 @@ class SandboxedStudent:
     def _lean_on(self, steps: tuple[str, ...]) -> None:
         self._leaning.close()
         self._leant_on, self._went_on = steps, False
-
-    def _workers(self, loading: Allowance) -> Workers:
-        return Workers(
-            self._zygote,
-            self._cells,
-            packages=self._packages,
-            drawing=self._drawing,
-            seed=self._seed,
-            answers=self._answers,
-            calls=self._calls,
-            loading=loading,
-        )

@@ -11,18 +11,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from autograder.errors import KitError
 from autograder.sandbox import access, measurement, probe
 from autograder.sandbox import worker_channel as channels
-from autograder.sandbox.access import (
-    PackageFolders,
-    find_package_folders,
-    location,
-    needed_for,
-)
+from autograder.sandbox.access import PackageFolders, find_package_folders, location, needed_for
 from autograder.sandbox.measurement import (
     Measured,
     demand,
@@ -79,20 +73,17 @@ def _not_imported(library: str, said: str, module: str, folders: PackageFolders)
         )
     exclusion = folders.exclusion_of(where)
     if exclusion and not folders.shows(where):
-        return KitError(
-            f"the sandbox cannot load {what}: it is installed in {exclusion.folder}, which no "
-            f"worker may see: {exclusion.reason}",
-            place=str(where),
-            cure=f"install {name} into a folder that holds only packages, such as {sys.prefix}",
+        why = f"it is installed in {exclusion.folder}, which no worker may see: {exclusion.reason}"
+        cure = f"install {name} into a folder that holds only packages, such as {sys.prefix}"
+    elif hidden := _not_shown(where, folders):
+        why = f"{name} lies in {where}, {hidden}"
+        cure = (
+            f"install {name} as plain files into a folder of sys.path: no `--editable`, no "
+            "links to a cache (`uv pip install --link-mode=copy`)"
         )
-    if hidden := _not_shown(where, folders):
-        return KitError(
-            f"the sandbox cannot load {what}: {name} lies in {where}, {hidden}",
-            place=str(where),
-            cure=f"install {name} as plain files into a folder of sys.path: no `--editable`, no "
-            "links to a cache (`uv pip install --link-mode=copy`)",
-        )
-    return _broken(what, library, where, said)
+    else:
+        return _broken(what, library, where, said)
+    return KitError(f"the sandbox cannot load {what}: {why}", place=str(where), cure=cure)
 
 
 def _not_shown(where: Path, folders: PackageFolders) -> str:
@@ -245,12 +236,7 @@ class Zygote:
             self.close()
             raise
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:

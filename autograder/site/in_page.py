@@ -342,14 +342,14 @@ class Page:
         told = run.verdict.finding.fact if run.verdict.finding else ""
         others = [each.message for each in checkup.troubles if each.fact != told]
         most = self._exercise.limits.seconds_per_call
-        passes = run.verdict.is_done
+        passes, uncounted = run.verdict.is_done, ""
         if passes and self._longest > most:
             others.append(SLOW.format(self._longest, most))
-        if passes and (why := self._not_counted(cells, name, checkup)):
-            passes = False
-            others.append(why)
+        if passes and (uncounted := self._not_counted(cells, name, checkup)):
+            others.append(uncounted)
         return {
-            "passes": passes,
+            "passes": passes and not uncounted,
+            "uncounted": bool(uncounted),
             "mistake": run.verdict.finding.misconception if run.verdict.finding else None,
             "document": checkup.document(),
             "html": _card(run, checkup.remarks).html() + _paragraphs(others),

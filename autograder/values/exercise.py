@@ -182,7 +182,7 @@ class Exercise:
     `words` fills the placeholders in the texts that it shares with other exercises. `speaker` is
     the class that a language model speaks through in `attn play`, "" if it does not; `trainings`
     are the tasks that are learned through its layers there. `diagram` is the drawing of the layer,
-    as `building/diagram.py` reads it, and `path` the way through it in one line; students get both
+    as `authoring/stub.py` reads it, and `path` the way through it in one line; students get both
     in the prose only.
     `closing` is what is said at the end. An `optional` exercise is for those who want to go on:
     nobody gets it without asking for it by name, except on their own (`attn start`), and it is no

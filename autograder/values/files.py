@@ -181,16 +181,7 @@ def write_whole(path: Path, text: str | bytes) -> None:
     It is bytes, or written as UTF-8. A lone surrogate is written as its escape, which JSON reads
     back unchanged. Raises `KitError` when the folder cannot be written to.
     """
-    write_content(path, file_content(text))
-
-
-def file_content(text: str | bytes) -> bytes:
-    """Return what `write_whole` writes."""
-    return text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")
-
-
-def write_content(path: Path, content: bytes) -> None:
-    """Write a file as `write_whole` does."""
+    content = file_content(text)
     try:
         try:
             replace_file(path, content)
@@ -199,6 +190,11 @@ def write_content(path: Path, content: bytes) -> None:
             replace_file(path, content)
     except OSError as error:
         raise unwritable(path.name, path.parent, error) from error
+
+
+def file_content(text: str | bytes) -> bytes:
+    """Return what `write_whole` writes."""
+    return text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")
 
 
 def write_all_whole(files: Mapping[Path, str | bytes]) -> None:

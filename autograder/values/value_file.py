@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache, partial
 from pathlib import Path
-from types import TracebackType, UnionType
+from types import UnionType
 from typing import Any, Generic, TypeVar, cast, get_args, get_origin, get_type_hints, overload
 
 from autograder.errors import KitError
@@ -111,12 +111,7 @@ class ValueFile:
     def __enter__(self) -> ValueFile:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._file.close()
 
     def put(self, value: Any) -> tuple[int, int]:
@@ -205,7 +200,8 @@ def read_as(kind: type[Read], facts: Mapping[str, Any]) -> Read:
     """Return the dataclass `kind` from its fields as JSON has them: lists, texts, objects.
 
     A tuple of several things has to hold things of one kind. Numbers and texts are taken as they
-    are. Raises KeyError, TypeError or ValueError where the fields are others.
+    are, and an array is made of lists. Raises KeyError, TypeError or ValueError where the fields
+    are others.
     """
     readers = _readers(cast(Hashable, kind))
     read = {name: reader(facts[name]) for name, reader in readers if name in facts}
@@ -244,4 +240,8 @@ def _reader(declared: Any) -> Callable[[Any], Any] | None:
         return None
     if dataclasses.is_dataclass(declared):
         return partial(read_as, declared)
+    if declared.__name__ == "ndarray":
+        from numpy import asarray  # whoever declares one has it
+
+        return asarray
     return declared if issubclass(declared, Enum) else None

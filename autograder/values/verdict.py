@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import enum
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar, cast
 
@@ -351,33 +351,18 @@ class Verdict:
         return read_as(cls, {name: facts[name] for name in names})
 
 
-def _without_evidence(items: list[tuple[str, Any]]) -> dict[str, Any]:
-    return {name: value for name, value in items if name not in LEFT_OUT}
+def _told_facts(items: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: value for name, value in items if name not in (*LEFT_OUT, "matches")}
 
 
 def finding_facts(finding: Finding | None) -> dict[str, Any] | None:
     """Return a finding as facts for JSON, without the known mistakes that match it."""
-    if finding is None:
-        return None
-    facts = asdict(finding, dict_factory=_without_evidence)
-    del facts["matches"]
-    return facts
-
-
-def read_finding(facts: Mapping[str, Any] | None) -> Finding | None:
-    """Read what `finding_facts` gave, or the finding of a verdict file."""
-    return None if facts is None else read_as(Finding, facts)
+    return None if finding is None else asdict(finding, dict_factory=_told_facts)
 
 
 def check_facts(check: CheckVerdict) -> dict[str, Any]:
-    """Return the verdict of a check as facts for JSON."""
-    facts = asdict(check, dict_factory=_without_evidence)
-    return {**facts, "finding": finding_facts(check.finding)}
-
-
-def read_check(facts: Mapping[str, Any]) -> CheckVerdict:
-    """Read what `check_facts` gave, or a check of a verdict file."""
-    return read_as(CheckVerdict, facts)
+    """Return the verdict of a check as facts for JSON; `read_as` reads them."""
+    return asdict(check, dict_factory=_told_facts)
 
 
 # The checks of a step as a person counts them: each once, in however many ways it was asked.

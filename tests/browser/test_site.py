@@ -241,6 +241,15 @@ def test_an_answer_under_code_that_has_changed_since_says_so(page: Page) -> None
     expect(page.locator("#count")).to_have_text("0 of 11 steps pass")
 
 
+def test_an_answer_that_does_not_count_yet_is_old_as_soon_as_any_code_changes(page: Page) -> None:
+    write(page, "project_qkv", f"quit()\n{RIGHT['project_qkv']}")
+    write(page, "scale_scores", RIGHT["scale_scores"])
+    assert "does not count yet" in answer(page, "scale_scores")
+    write(page, "project_qkv", RIGHT["project_qkv"])
+    told = page.locator("#scale_scores .answer")
+    expect(told).to_contain_text("this answer is of the code before")
+
+
 def test_sites_of_one_host_keep_what_is_written_apart(page: Page) -> None:
     write(page, "softmax", RIGHT["softmax"])
     assert page.evaluate("() => Object.keys(localStorage)") == [

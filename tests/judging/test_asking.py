@@ -19,12 +19,13 @@ from autograder.learning.checking import check_work
 from autograder.learning.process import Child
 from autograder.values.exercise import read_exercise
 from autograder.values.request import Reply, Request, Returned
+from autograder.values.value_file import read_as
 from autograder.values.verdict import (
+    CheckVerdict,
     Finding,
     Outcome,
     StepVerdict,
     check_facts,
-    read_check,
     told_once,
 )
 from support.learner_workspace import NAME, RIGHT_SOFTMAX, ROOT, WRONG_SOFTMAX
@@ -157,13 +158,13 @@ def test_of_wrong_code_only_the_authors_examples_of_the_step_are_asked_each_once
 
 def test_the_verdict_of_a_check_crosses_as_json_and_comes_back() -> None:
     for check in in_this_process(f"def softmax(scores):\n{WRONG_SOFTMAX}\n").checks:
-        assert read_check(check_facts(check)) == check
+        assert read_as(CheckVerdict, check_facts(check)) == check
         # A verdict file names the matching mistakes as well.
         facts, finding = check_facts(check), check.finding
         if finding:
             facts["finding"]["matches"] = [["a_mistake", "Its words."]]
             with_them = replace(finding, matches=(("a_mistake", "Its words."),))
-            assert read_check(facts) == replace(check, finding=with_them)
+            assert read_as(CheckVerdict, facts) == replace(check, finding=with_them)
 
 
 @pytest.mark.parametrize("name", ["torch_single_head", "torch_multi_head", "vit_multi_head"])

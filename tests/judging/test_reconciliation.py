@@ -16,13 +16,13 @@ from autograder.judging.diagnosis import PAIR, Candidate, diagnose
 from autograder.judging.expectation import Agrees, judge
 from autograder.values.exercise import Step
 from autograder.values.request import ExceptionReport, Failed, Reply, Request, Returned
+from autograder.values.value_file import read_as
 from autograder.values.verdict import (
     CheckVerdict,
     Finding,
     Outcome,
     StepVerdict,
     check_facts,
-    read_check,
     telling,
 )
 
@@ -225,7 +225,7 @@ def test_a_step_ends_as_the_check_that_is_told() -> None:
     step = StepVerdict.of(Step("step", "Step", 2.0, 5, ()), checks)
     assert step.failing is checks[2] and step.finding is NAMED
     assert step.outcome is Outcome.RAISED and step.points == 0
-    assert read_check(check_facts(checks[1])) == checks[1]  # a file keeps what is vague
+    assert read_as(CheckVerdict, check_facts(checks[1])) == checks[1]  # a file keeps what is vague
 
 
 def test_evidence_stays_out_of_json() -> None:
@@ -233,4 +233,4 @@ def test_evidence_stays_out_of_json() -> None:
     assert finding and finding.evidence
     check = CheckVerdict.of("check", "title", finding)
     assert "evidence" not in check_facts(check)["finding"]
-    assert read_check(check_facts(check)).finding == replace(finding, matches=())
+    assert read_as(CheckVerdict, check_facts(check)).finding == replace(finding, matches=())

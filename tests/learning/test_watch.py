@@ -149,12 +149,12 @@ def test_ctrl_c_counts_before_all_is_ready_and_while_python_runs_a_destructor(
         def __del__(self) -> None:  # an exception is lost here
             signal.raise_signal(signal.SIGINT)
 
-    pressed = list[str]()
-    press = watching.Watch.press
+    pressed = list[watching.Event]()
+    put = watching.Watch.put
 
-    def noted(watcher: watching.Watch, key: str) -> None:
-        pressed.append(key)
-        press(watcher, key)
+    def noted(watcher: watching.Watch, event: watching.Event) -> None:
+        pressed.append(event)
+        put(watcher, event)
 
     class Pressed(Saves):
         def __enter__(self) -> Saves:
@@ -162,7 +162,7 @@ def test_ctrl_c_counts_before_all_is_ready_and_while_python_runs_a_destructor(
             assert pressed, "Ctrl-C was lost"  # and the watch would go on
             return super().__enter__()
 
-    monkeypatch.setattr(watching.Watch, "press", noted)
+    monkeypatch.setattr(watching.Watch, "put", noted)
     monkeypatch.setattr(watching, "Saves", Pressed)
     told = Console(file=io.StringIO())
     watching.watch(workspace, None, told, print)  # it ends

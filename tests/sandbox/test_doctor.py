@@ -21,7 +21,8 @@ from rich.console import Console
 
 import autograder
 from autograder.sandbox import doctor as examination
-from autograder.sandbox.doctor import SYSTEMS, Examination, as_json, examine, installation, tell
+from autograder.sandbox.doctor import Examination, as_json, examine, installation, tell
+from autograder.sandbox.measurement import SYSTEMS
 from autograder.sandbox.measurement import remedy_for as remedy
 from support.machines import as_in_docker, as_ordinary_user, in_view, refusing
 

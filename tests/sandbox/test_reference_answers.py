@@ -13,7 +13,7 @@ import pytest
 from autograder.checks.reference import read_reference
 from autograder.checks.substitution import reference_answer
 from autograder.sandbox import exchange
-from autograder.sandbox.exchange import ReferenceAnswers
+from autograder.sandbox.exchange import AnswerOfReference, answered_question
 from autograder.worker import wire
 from autograder.worker.wire import Value
 
@@ -29,7 +29,7 @@ def asked() -> Asked:
 
 
 @pytest.fixture
-def answers(asked: Asked) -> ReferenceAnswers:
+def answers(asked: Asked) -> AnswerOfReference:
     """Answers with twice the argument, and with None to what has none."""
 
     def answer(
@@ -38,7 +38,7 @@ def answers(asked: Asked) -> ReferenceAnswers:
         asked.append((step, given))
         return 2 * given[0] if given else None
 
-    return ReferenceAnswers(answer)
+    return answer
 
 
 def question(number: int, step: str, *arguments: Value) -> tuple[bytes, bytes]:
@@ -49,9 +49,11 @@ def question(number: int, step: str, *arguments: Value) -> tuple[bytes, bytes]:
 
 
 def answered(
-    answers: ReferenceAnswers, number: int, step: str, *arguments: Value
+    answers: AnswerOfReference, number: int, step: str, *arguments: Value
 ) -> tuple[dict[str, object], Value]:
-    frame = answers.frame(number, *question(number, step, *arguments), ("softmax", "draw"))
+    frame = answered_question(
+        answers, number, *question(number, step, *arguments), ("softmax", "draw")
+    )
     head, size = wire.read_prefix(frame[: wire.PREFIX.size])
     facts = frame[wire.PREFIX.size :][:head]
     header, payload = wire.read_frame(facts, frame[wire.PREFIX.size + head :])
@@ -61,13 +63,13 @@ def answered(
     return header, value
 
 
-def test_a_question_is_answered_under_its_number(answers: ReferenceAnswers) -> None:
+def test_a_question_is_answered_under_its_number(answers: AnswerOfReference) -> None:
     header, value = answered(answers, 3, "softmax", SCORES.copy())
     assert header == {"answer": 3, "ok": True}
     np.testing.assert_array_equal(value, 2 * SCORES)
 
 
-def test_what_has_no_answer_is_refused(answers: ReferenceAnswers) -> None:
+def test_what_has_no_answer_is_refused(answers: AnswerOfReference) -> None:
     assert answered(answers, 1, "softmax") == ({"answer": 1, "ok": False}, None)
 
 
@@ -80,28 +82,27 @@ def test_what_raises_is_refused_this_time_only(error: Exception) -> None:
             raise raised.pop()
         return 7
 
-    answers = ReferenceAnswers(answer)
-    assert answered(answers, 1, "softmax", SCORES) == ({"answer": 1, "ok": False}, None)
-    assert answered(answers, 2, "softmax", SCORES) == ({"answer": 2, "ok": True}, 7)
+    assert answered(answer, 1, "softmax", SCORES) == ({"answer": 1, "ok": False}, None)
+    assert answered(answer, 2, "softmax", SCORES) == ({"answer": 2, "ok": True}, 7)
 
 
-def test_an_answer_is_given_only_to_who_leans_on_the_step(answers: ReferenceAnswers) -> None:
+def test_an_answer_is_given_only_to_who_leans_on_the_step(answers: AnswerOfReference) -> None:
     answered(answers, 1, "softmax", SCORES)
     with pytest.raises(wire.WireError, match="no step that may be asked about"):
-        answers.frame(2, *question(2, "softmax", SCORES), ("draw",))
+        answered_question(answers, 2, *question(2, "softmax", SCORES), ("draw",))
 
 
 @pytest.mark.parametrize("number", [1, 3])
-def test_a_question_out_of_turn_is_a_breach(answers: ReferenceAnswers, number: int) -> None:
+def test_a_question_out_of_turn_is_a_breach(answers: AnswerOfReference, number: int) -> None:
     with pytest.raises(wire.WireError, match="out of turn"):
-        answers.frame(2, *question(number, "softmax", SCORES), ("softmax",))
+        answered_question(answers, 2, *question(number, "softmax", SCORES), ("softmax",))
 
 
 def test_a_question_that_is_too_large_is_refused_before_it_is_read(
-    answers: ReferenceAnswers, asked: Asked
+    answers: AnswerOfReference, asked: Asked
 ) -> None:
     head, payload = question(1, "softmax", np.zeros(exchange._LARGEST_QUESTION // 8))
-    answers.frame(1, head, payload, ("softmax",))
+    answered_question(answers, 1, head, payload, ("softmax",))
     assert len(asked) == 1
     _, value = answered(answers, 2, "softmax", np.zeros(len(payload) // 8 + 1))
     assert value is None and len(asked) == 1

@@ -348,6 +348,7 @@ def test_what_would_end_a_file_keeps_a_step_from_counting(end: str) -> None:
     told = checked("", "scale_scores", project_qkv=code, scale_scores=RIGHT["scale_scores"])
     assert not told["passes"] and "8 of 8 checks pass" in told["html"], told["html"]
     assert "In your project_qkv: " in told["html"] and "does not count yet" in told["html"]
+    assert told["uncounted"]
     assert "does not matter" not in told["html"]
 
 

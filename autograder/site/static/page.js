@@ -51,6 +51,7 @@ function putAside(text) {
 }
 
 function keep() {
+  count();
   try {
     if (![null, kept].includes(localStorage.getItem(KEY))) writtenElsewhere();
     if (elsewhere) return;
@@ -96,9 +97,8 @@ function written(name, before, text, stub) {
     age(place(each, "answer"));
   }
   if (LAST) age(LAST.querySelector(".shown"));
-  for (const box of document.querySelectorAll(".answer")) if (box.textContent.includes("does not count yet")) age(box);
+  document.querySelectorAll(".answer[data-uncounted=true]").forEach(age); // any code may be why
   keep();
-  count();
 }
 
 const NAMED = /^(?:(?:async +)?def|class) +(\w+)|^(\w+)[^=(\n]*=/gm; // at the top of an editor
@@ -209,6 +209,7 @@ async function check(step, wanted) {
   box.textContent = ready ? "checking …" : "checking, as soon as Python is ready …";
   const answer = await ask({ cells: cells(), step });
   box.replaceChildren(drawn(answer));
+  box.dataset.uncounted = !!answer.uncounted;
   if (wanted) box.scrollIntoView({ block: "nearest" }); // it may lie below what is seen
   if (answer.unanswered) return;
   if (answer.printed) box.append(made("pre", { textContent: `Your code printed:\n${answer.printed}` }));
@@ -217,7 +218,6 @@ async function check(step, wanted) {
   delete state.passed[step];
   if (answer.passes) state.passed[step] = new Date().toISOString();
   keep();
-  count();
 }
 
 /** Let the layer read the sentence and speak, as the pieces of it come. */
