@@ -43,6 +43,7 @@ from autograder.submission.reading import Submission
 from autograder.submission.salvage import Loaded
 from autograder.submission.slip import explained_step, step_by_parameter_name
 from autograder.submission.slips import slips_in
+from autograder.submission.syntax_tree import names_of_statements
 from autograder.values.exercise import Exercise, Limits, given_text, read_exercise
 from autograder.values.request import ExceptionReport
 from autograder.values.verdict import StepVerdict, Verdict
@@ -61,16 +62,24 @@ def remarks_on(submission: Submission, exercise: Exercise) -> tuple[str, ...]:
 
     What no step calls says nothing of them: the released notebook has cells of its own, too.
     """
-    used = _used(submission.cells, [step.name for step in exercise.steps])
+    steps = [step.name for step in exercise.steps]
+    trees = list(filter(None, map(parsed, submission.cells)))
+    wanted = {remark.uses.rpartition(".")[2] for remark in exercise.remarks}
+    named = (names for tree in trees for names in names_of_statements(tree))
+    if wanted.isdisjoint(steps) and all(
+        each.whole and wanted.isdisjoint(each.mentioned) for each in named
+    ):
+        return ()
+    used = _used(trees, steps)
     told = (remark.words for remark in exercise.remarks if remark.uses in used)
     return tuple(dict.fromkeys(told))  # two names may have the same words
 
 
-def _used(cells: Iterable[str], steps: Iterable[str]) -> set[str]:
+def _used(trees: Iterable[ast.Module], steps: Iterable[str]) -> set[str]:
     """The names in the steps, in what they name and so on, and outside of every definition."""
     inside: dict[str, list[DefinitionNode]] = {}
     used = set(steps)
-    for tree in filter(None, map(parsed, cells)):
+    for tree in trees:
         for statement in tree.body:
             if isinstance(statement, DefinitionNode):
                 inside.setdefault(statement.name, []).append(statement)

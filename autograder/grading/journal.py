@@ -224,7 +224,7 @@ class Journal:
 
     def keep(self, key: str, verdict: Verdict) -> None:
         """Keep `verdict` for good; raise `JournalFault` when that fails three times."""
-        row = key, verdict.to_json()
+        row = key, verdict.to_json(indent=None)
         for last in (*[False] * (TRIES - 1), True):
             try:
                 with faults_of(self.path), self._open() as connection:

@@ -32,7 +32,7 @@ _KEEPS_ON = r"(?:else|elif|except|finally|case)\b"
 _BEGINS = re.compile(rf"(?!{_KEEPS_ON})[^\W\d]|@|{_MARK}")
 _GOES_ON = re.compile(_KEEPS_ON)
 _MOST_STRAY = 12  # lines at the end of a part that are tried: so many first ones and last ones
-_LONGEST_KEPT = 32_768  # characters: the tree of a text is a hundred times as large
+_LONGEST_KEPT = 65_536  # characters: the tree of a text is a hundred times as large
 _SHORT = 2_048
 _CONFLICT = re.compile(rf"^(?:{_MARK})", re.MULTILINE)
 
@@ -153,7 +153,7 @@ def parsed(text: str) -> ast.Module | None:
         return None
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=8)
 def _kept(text: str) -> ast.Module:
     # What is handed in is looked at several times; the author's own text, for every hand-in.
     return ast.parse(text)

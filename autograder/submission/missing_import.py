@@ -216,11 +216,13 @@ def missing_imports(cells: Sequence[str], library: str, given: str) -> tuple[str
     return (*lines, *(line for name, line in standard.items() if name in left))
 
 
-def remarks_on_imports(lines: Iterable[str], cells: Iterable[str]) -> tuple[str, ...]:
+def remarks_on_imports(lines: Sequence[str], cells: Iterable[str]) -> tuple[str, ...]:
     """Return the remark that these imports were added, if they do not stand in these cells.
 
     A line of import that stands in a cell which Python cannot read is no mistake of its own.
     """
+    if not lines:
+        return ()
     written = set[str]().union(*map(_lines_of_import, cells))
     missing = [f"`{line}`" for line in lines if not bound_names(line) <= written]
     if not missing:

@@ -120,16 +120,16 @@ def names_reached(cells: Sequence[str], step: str) -> frozenset[str]:
 
     Where a text is not Python or very long, none.
     """
-    trees = [parsed(cell) for cell in cells]
-    nodes = [node for tree in trees if tree for node in tree.body[:MOST_STATEMENTS]]
-    definitions = {node.name: node for node in nodes if isinstance(node, DefinitionNode)}
+    named: dict[str, frozenset[str]] = {}
+    for tree in filter(None, map(parsed, cells)):
+        for node, names in zip(tree.body[:MOST_STATEMENTS], names_of_statements(tree)):
+            if isinstance(node, DefinitionNode):
+                named[node.name] = names.named
     reached, waiting = set[str](), {step}
     while waiting:
         name = waiting.pop()
         reached.add(name)
-        if node := definitions.get(name):
-            inside = nodes_in(node, _MOST_NODES)
-            waiting |= {each.id for each in inside if each.__class__ is ast.Name} - reached
+        waiting |= named.get(name, frozenset()) - reached
     return frozenset(reached)
 
 

@@ -137,20 +137,22 @@ def names_used_in(node: ast.AST) -> set[str]:
 class StatementNames:
     """The names in one statement: those that it sets or takes, and those that it mentions.
 
-    shared: what it declares `global`. stored: what changed attributes and items begin with, and
+    named: of the latter, those that are no attributes and no imports. shared: what it declares
+    `global`. stored: what changed attributes and items begin with, and
     these attributes. touched: what calls of methods, and what changed attributes and items begin
-    with. Of a statement with too many nodes, nothing is told: it is not `whole`.
+    with. Of a statement with too many nodes, only what is named in the first ones is told: it is
+    not `whole`.
     """
 
     bound: frozenset[str] = frozenset()
     mentioned: frozenset[str] = frozenset()
+    named: frozenset[str] = frozenset()
     shared: frozenset[str] = frozenset()
     stored: frozenset[str] = frozenset()
     touched: frozenset[str] = frozenset()
     whole: bool = True
 
 
-_NOT_WHOLE = StatementNames(whole=False)
 _READ: WeakKeyDictionary[ast.Module, tuple[StatementNames, ...]] = WeakKeyDictionary()
 
 
@@ -167,9 +169,10 @@ def names_of_statements(tree: ast.Module) -> tuple[StatementNames, ...]:
 
 def _names_in(node: ast.stmt) -> StatementNames:
     inside = nodes_in(node, MOST_NODES)
+    named = frozenset(each.id for each in inside if each.__class__ is ast.Name)
     if len(inside) == MOST_NODES:
-        return _NOT_WHOLE
-    mentioned = {each.id for each in inside if isinstance(each, ast.Name)}
+        return StatementNames(named=named, whole=False)
+    mentioned = set(named)
     shared, stored, touched = set[str](), set[str](), set[str]()
     for each in inside:
         if each.__class__ not in _TELLING:
@@ -188,7 +191,7 @@ def _names_in(node: ast.stmt) -> StatementNames:
             mentioned.update(alias.name for alias in each.names)
     found = (names_bound_by(inside), mentioned, shared, stored, touched)
     bound, mentions, shares, stores, touches = map(frozenset[str], found)
-    return StatementNames(bound, mentions, shares, stores, touches)
+    return StatementNames(bound, mentions, named, shares, stores, touches)
 
 
 def _root(node: ast.AST) -> str:

@@ -180,7 +180,7 @@ class StoredSequence(Sequence[Stored], Generic[Stored]):
 # Values as JSON, and what JSON has read as values again.
 
 
-def indented_json(value: object, left_out: Collection[str] = (), indent: int = 2) -> str:
+def indented_json(value: object, left_out: Collection[str] = (), indent: int | None = 2) -> str:
     """Return `value` as JSON; a dataclass is an object, without the fields named in `left_out`.
 
     Text is not escaped into ASCII. Raises TypeError for what JSON has no form for.

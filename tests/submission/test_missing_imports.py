@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from autograder.submission.cells import parsed
 from autograder.submission.missing_import import (
     missing_imports,
     remarks_on_imports,
@@ -79,6 +80,8 @@ def test_of_a_solution_no_table_of_symbols_is_made(monkeypatch: pytest.MonkeyPat
         exercise = read_exercise(folder)
         given = given_text(folder)
         assert missing_imports([given], exercise.library, given) == ()
+        assert remarks_on_imports((), [given]) == ()
+        assert parsed(given) is parsed(given)  # which is asked about for each hand-in
     assert next(asked) == 0
 
 
