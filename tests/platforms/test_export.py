@@ -7,9 +7,7 @@ import io
 from pathlib import Path
 
 import pytest
-from nbgrader.api import Gradebook
 
-from autograder.course.gradebook_entries import read_gradebook
 from autograder.errors import KitError
 from autograder.grading.digest import infrastructure
 from autograder.platforms.csv_table import list_of, read_class_list, read_table, write_beside
@@ -24,7 +22,6 @@ from autograder.platforms.mark_export import (
 from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, GradebookEntry
 from autograder.submission.reading import Submission
 from platforms.platform_downloads import attn
-from support.released_course import NAME, graded_course
 from support.verdicts import EXERCISE, verdict, write_verdicts
 
 NOT_JUDGED = "a fault of the grader"
@@ -219,22 +216,3 @@ def test_the_command_fills_in_the_marks_of_a_graded_folder(tmp_path: Path) -> No
     assert run.code == 0 and "2 of 2 marks filled in" in run.out, run.out + run.err
     assert [row[5] for row in rows(target.read_bytes())[3:]] == ["22", "3.00", "EX", "22", ""]
     assert table.read_bytes().decode() == CANVAS
-
-
-@pytest.mark.slow
-def test_marks_go_out_of_a_course_as_its_gradebook_has_them(tmp_path: Path) -> None:
-    names = ("correct_einsum", "mistake_not_scaled")
-    course = graded_course(tmp_path / "course", *names)
-    with Gradebook(f"sqlite:///{course.directory / 'gradebook.db'}") as book:
-        book.add_student("absent")
-    listed = (*names, "absent")
-    lines = [f'"{name}, X",{at},{name},A,\r\n' for at, name in enumerate(listed, 1)]
-    head = "Student,ID,SIS Login ID,Section,Attention (7)\r\n    Points Possible,,,,22\r\n"
-    table, target = file(tmp_path, head + "".join(lines)), tmp_path / "filled.csv"
-    run = attn("platform", "export", "canvas", course.directory, "--into", table, "--to", target)
-    assert run.code == 0, run.out + run.err
-    entries = read_gradebook(course, NAME).entries
-    assert "absent: no mark, and the cell stays as it is." in run.out
-    filled = {row[2]: float(row[4]) for row in rows(target.read_bytes())[2:] if row[4]}
-    assert filled == {name: entries[name].points for name in names}
-    assert len(set(filled.values())) > 1
