@@ -19,6 +19,7 @@ from nbgrader.coursedir import CourseDirectory
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder.course.creation import command_environment
+from course.changing_course import cell_facts, graded_by_hand
 from support.built_once import built_once
 
 FIRST, SECOND = "ps1", "ps2"
@@ -125,21 +126,17 @@ def hand_in(course: Path, assignment: str, student: str, *, right: bool) -> None
 
 
 def _assignment() -> nbformat.NotebookNode:
-    def facts(name: str, **more: object) -> dict[str, object]:
-        kind = {"grade": False, "solution": False, "locked": False, "task": False}
-        return {"nbgrader": {**kind, "schema_version": 3, "grade_id": name, **more}}
-
     solution = "def double(x):\n    ### BEGIN SOLUTION\n    return 2 * x\n    ### END SOLUTION"
     test = "assert double(2) == 4\n### BEGIN HIDDEN TESTS\nassert double(5) == 10\n"
     made: nbformat.NotebookNode = new_notebook(
         cells=[
             new_markdown_cell("# Problem"),
-            new_code_cell(solution, metadata=facts("double", solution=True)),
+            new_code_cell(solution, metadata=cell_facts("double", solution=True)),
             new_code_cell(
                 f"{test}### END HIDDEN TESTS",
-                metadata=facts("test_double", grade=True, locked=True, points=5),
+                metadata=cell_facts("test_double", grade=True, locked=True, points=5),
             ),
-            new_markdown_cell("Why?", metadata=facts("why", grade=True, solution=True, points=3)),
+            new_markdown_cell("Why?", metadata=graded_by_hand("why")),
         ],
         metadata={"kernelspec": {"display_name": "P", "language": "python", "name": "python3"}},
     )

@@ -23,10 +23,11 @@ from traitlets.config import Config
 from autograder.course.adjustment import PendingUpdate
 from autograder.course.beside import CourseExporter
 from autograder.course.creation import Course, read_course
-from course.changing_course import FIFTH, MISTAKE, Run, attn, rebuild, update
+from course.changing_course import FIFTH, MISTAKE, attn, rebuild, update
 from course.changing_course import hand_in as hand_in_ours
 from course.stock_course import FIRST, SECOND, done, files, hand_in, stock_course, tables
 from support.fifth_exercise import fifth_exercise
+from support.typed_commands import Run
 
 STUDENTS = 2
 ROOT = Path(__file__).parents[2]
@@ -50,6 +51,12 @@ def adopted(stock: Path) -> Course:
     run = adopt(stock, "--yes")
     assert run.code == 0, run.out
     return read_course(stock)
+
+
+def taken_back(stock: Path) -> str:
+    run = adopt(stock, "--undo", "--yes")
+    assert run.code == 0, run.out
+    return run.out
 
 
 def test_adopting_shows_first_what_changes_and_changes_nothing_without_a_yes(stock: Path) -> None:
@@ -84,8 +91,7 @@ def test_what_was_adopted_can_be_taken_back_byte_by_byte(stock: Path) -> None:
     adopted(stock)
     asked = adopt(stock, "--undo")
     assert asked.code == 1 and "source/fifth" in asked.out, asked.out
-    run = adopt(stock, "--undo", "--yes")
-    assert run.code == 0, run.out
+    taken_back(stock)
     assert files(stock) == before
 
 
@@ -94,8 +100,7 @@ def test_a_release_that_nobody_has_handed_in_is_taken_back_row_by_row(stock: Pat
     adopted(stock)
     done(stock, "generate_assignment", FIFTH)
     assert tables(stock) != rows
-    run = adopt(stock, "--undo", "--yes")
-    assert run.code == 0, run.out
+    taken_back(stock)
     assert tables(stock) == rows
     after = files(stock)
     assert {**after, "marks.db": before["marks.db"]} == before
@@ -106,9 +111,8 @@ def test_what_students_can_still_fetch_is_named_with_what_takes_it_away(stock: P
     done(stock, "generate_assignment", FIFTH)
     done(stock, "release_assignment", FIFTH)
     there = stock.parent / "exchange" / "stats101" / "outbound" / FIFTH
-    run = adopt(stock, "--undo", "--yes")
     command = f"nbgrader list {FIFTH} --remove"
-    assert run.code == 0 and f"{there}: students can fetch it until `{command}`" in run.out, run.out
+    assert f"{there}: students can fetch it until `{command}`" in taken_back(stock)
     words = [sys.executable, "-m", *command.split()]
     subprocess.run(words, cwd=stock, check=True, capture_output=True)
     assert not there.exists()
@@ -331,7 +335,7 @@ def test_a_configuration_with_a_password_stays_closed_and_so_do_its_copies(stock
     kept = list((stock / ".course" / "backup").rglob(config.name))
     assert len(kept) == 1
     assert {path.stat().st_mode & 0o777 for path in (config, *kept)} == {0o600}
-    assert adopt(stock, "--undo", "--yes").code == 0
+    taken_back(stock)
     assert config.stat().st_mode & 0o777 == 0o600
 
 
@@ -353,5 +357,5 @@ def test_a_course_without_a_configuration_of_its_own_gets_one_and_loses_it(stock
     run = adopt(stock, "--yes")
     assert run.code == 0 and "nbgrader_config.py: new" in run.out
     assert "c.CourseDirectory.course_id is not set" in run.out
-    assert adopt(stock, "--undo", "--yes").code == 0
+    taken_back(stock)
     assert files(stock) == before

@@ -12,6 +12,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from autograder.course.exercise_update import STEPS_LIST, merge
+from course.changing_course import cell_facts, graded_by_hand
 from support.released_course import ROOT
 
 STEPS = ("first", "second", "third")
@@ -21,14 +22,12 @@ def kits(steps: Sequence[str] = STEPS, prose: str = "about", points: float = 2) 
     """A notebook as the kit makes it: ids that count cells, a text and a check for each step."""
     cells = [new_markdown_cell("# Title", id="prose-000")]
     for number, step in enumerate(steps):
-        facts = {"schema_version": 3, "task": False, "grade_id": step}
-        solution = facts | {"solution": True, "grade": False, "locked": False}
-        check = facts | {"solution": False, "grade": True, "locked": True, "points": points}
-        check["grade_id"] = f"check_{step}"
+        solution = cell_facts(step, solution=True)
+        check = cell_facts(f"check_{step}", grade=True, locked=True, points=points)
         cells += [
             new_markdown_cell(f"{prose} {step}", id=f"prose-{2 * number + 1:03}"),
-            new_code_cell(f"def {step}(): ...", id=f"s-{step}", metadata={"nbgrader": solution}),
-            new_code_cell(f"check({step})", id=f"c-{step}", metadata={"nbgrader": check}),
+            new_code_cell(f"def {step}(): ...", id=f"s-{step}", metadata=solution),
+            new_code_cell(f"check({step})", id=f"c-{step}", metadata=check),
         ]
     notebook: NotebookNode = new_notebook(cells=cells)
     return notebook
@@ -57,14 +56,6 @@ def test_the_list_of_steps_is_known_by_its_form_when_nobody_knows_who_wrote_it(p
     listed.source += "\n\nMine."
     merged = merge(None, course, now)
     assert merged.changes == () and len(merged.kept) == 1
-
-
-@pytest.mark.parametrize("known", [True, False])
-def test_the_same_notebook_is_left_as_it_is(known: bool) -> None:
-    course = with_own(kits(), "check(first)", "own words")
-    merged = merge(kits() if known else None, course, kits())
-    assert not merged.other and merged.changes == merged.kept == ()
-    assert merged.notebook == course
 
 
 def test_a_new_step_comes_behind_what_the_instructor_wrote_below_the_one_before() -> None:
@@ -125,17 +116,6 @@ def test_an_order_of_the_instructors_own_stays() -> None:
     assert merged.changes == tuple(f"`{step}` is worth 5, before 2" for step in STEPS)
 
 
-def test_words_that_both_have_changed_stay_and_are_told_once() -> None:
-    course = kits()
-    course.cells[1].source = "my words"
-    now = kits(prose="more about")
-    merged = merge(kits(), course, now)
-    assert merged.notebook.cells[1].source == "my words" and len(merged.kept) == 1
-    assert merged.notebook.cells[4].source == "more about second"
-    assert merge(now, merged.notebook, now).kept == ()
-    assert merge(kits(), course, now, replace=True).notebook.cells[1].source == "more about first"
-
-
 def test_a_text_that_the_instructor_has_taken_out_stays_out_but_a_check_comes_back() -> None:
     course = kits()
     course.cells = [c for c in course.cells if c.source not in ("about second", "check(second)")]
@@ -146,10 +126,9 @@ def test_a_text_that_the_instructor_has_taken_out_stays_out_but_a_check_comes_ba
 
 def test_a_question_and_an_exercise_of_the_instructors_are_never_taken_for_the_kits() -> None:
     course = with_own(kits(), "check(third)", "a question")
-    facts = {"grade": True, "solution": True, "locked": False, "points": 3, "task": False}
-    course.cells[-1].metadata["nbgrader"] = facts | {"grade_id": "why", "schema_version": 3}
-    tried = facts | {"grade": False, "grade_id": "tried", "schema_version": 3}
-    course.cells.append(new_code_cell("# try it", id="t", metadata={"nbgrader": tried}))
+    course.cells[-1].metadata.update(graded_by_hand("why"))
+    tried = cell_facts("tried", solution=True, points=3)
+    course.cells.append(new_code_cell("# try it", id="t", metadata=tried))
     for made in (kits(), None):
         merged = merge(made, course, kits(("first", "third")), replace=True)
         assert texts(merged.notebook)[-2:] == ["a question", "# try it"]
