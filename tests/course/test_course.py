@@ -625,8 +625,9 @@ def test_a_course_is_never_overwritten_and_what_lies_there_is_kept(tmp_path: Pat
 
 
 def test_a_course_holds_only_the_public_folder(tmp_path: Path) -> None:
-    course = make_course(tmp_path)
+    write_toy(tmp_path)
     (tmp_path / "solutions" / TOY / "solution.py").write_text("secret")
+    course = created(tmp_path)
     copied = {path.name for path in course.source(TOY).iterdir()}
     assert copied == {f"{TOY}.ipynb", f"{TOY}.py", "README.md", "exercise.toml"}
 
