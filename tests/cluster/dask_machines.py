@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from distributed import Client
@@ -30,10 +30,7 @@ def address_of(client: Client) -> str:
 
 @contextmanager
 def worker(
-    client: Client,
-    environment: Mapping[str, str] = {},
-    refused: str = "",
-    daemon: bool = False,
+    client: Client, refused: str = "", daemon: bool = False
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A worker from the command line, ended with the block; its kernel refuses `refused`.
 
@@ -48,7 +45,6 @@ def worker(
         command = in_view(command) if os.geteuid() == 0 else command
     run = subprocess.Popen(
         command,
-        env={**os.environ, **environment},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         cwd="/",

@@ -94,10 +94,11 @@ def test_an_exercise_that_is_not_what_was_sent_is_refused(tmp_path: Path) -> Non
         unpack(sent.name, sent.archive, "0" * 64, sent.versions, tmp_path)
 
 
-def test_other_libraries_are_refused_by_name(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["attention-kit", "its source", "numpy"])
+def test_another_kit_and_other_libraries_are_refused_by_name(tmp_path: Path, name: str) -> None:
     sent = pack(EXERCISE.folder)
-    versions = sent.versions | {"numpy": "1.0"}
-    with pytest.raises(KitError, match=r"numpy \S+ instead of 1\.0"):
+    versions = sent.versions | {name: "0.0.1"}
+    with pytest.raises(KitError, match=rf"{name} \S+ instead of 0\.0\.1"):
         unpack(sent.name, sent.archive, sent.exercise_hash, versions, tmp_path)
     assert list(tmp_path.iterdir()) == []
 

@@ -1,13 +1,14 @@
-"""A course of a small exercise that changes after students have handed in and were graded."""
+"""What is done in a course, and what it shows; a course of a small exercise that changes."""
 
 from __future__ import annotations
 
+import csv
+import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -17,16 +18,19 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 from nbgrader.api import Gradebook
 from nbgrader.apps.api import NbGraderAPI
+from nbgrader.apps.exportapp import ExportApp
+from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
 from autograder.authoring.build import build
 from autograder.checks.recording import record_examples
 from autograder.course.creation import GRADEBOOK, Course, create_course, read_course
+from autograder.course.export import CleanCsv
 from autograder.course.settings import course_directory, read_settings
 from demo.run import command_environment
 from support.built_once import built_once
 from support.fifth_exercise import SOLUTION, fifth_exercise
-from support.typed_commands import typed
+from support.typed_commands import Run, typed
 from support.written_exercise import Change, changed
 
 FIFTH, QUESTION = "fifth", "why"
@@ -47,14 +51,6 @@ MORE_POINTS: Change = (
 )
 OTHER_HINT: Change = ("exercise.toml", "Take the mean.", "Add the numbers, then divide.")
 OTHER_PROSE: Change = ("solution.py", "# ## Center\n", "# ## Center every row\n")
-
-
-@dataclass(frozen=True)
-class Run:
-    """How a command ended, and what it printed."""
-
-    code: int
-    out: str
 
 
 def new_course(root: Path) -> Course:
@@ -115,7 +111,7 @@ def rebuild(root: Path, *changes: Change) -> None:
 def attn(*words: object) -> Run:
     """Do in this process what a command does, in a terminal of 200 columns."""
     run = typed(*words, folder=Path.cwd(), COLUMNS="200")
-    return Run(run.code, run.out + run.err)
+    return Run(run.code, run.out + run.err, "")
 
 
 def check(course: Course) -> Run:
@@ -161,8 +157,8 @@ def release(course: Course) -> None:
     done(formgrader(course).generate_assignment(course.exercises[0]))
 
 
-def nbgrader(*words: str, folder: Path) -> Run:
-    """Run one of nbgrader's own commands in a course."""
+def nbgrader(*words: str, folder: Path, code: int = 0) -> str:
+    """Run one of nbgrader's own commands in a course; return what was said."""
     done = subprocess.run(
         [sys.executable, "-m", "nbgrader", *words],
         cwd=folder,
@@ -171,7 +167,9 @@ def nbgrader(*words: str, folder: Path) -> Run:
         text=True,
         check=False,
     )
-    return Run(done.returncode, done.stdout + done.stderr)
+    said = done.stdout + done.stderr
+    assert done.returncode == code, said
+    return said
 
 
 def hand_in(course: Course, student: str, *mistakes: tuple[str, str]) -> None:
@@ -221,31 +219,102 @@ def grade_of(cell: NotebookNode) -> str:
 def add_question(course: Course, name: str) -> None:
     """Put a question of the instructor's own below the first step."""
     notebook = source(course)
-    facts: dict[str, Any] = {"grade": True, "solution": True, "locked": False, "points": 3}
-    facts |= {"schema_version": 3, "grade_id": name, "task": False, "cell_type": "markdown"}
+    facts = graded_by_hand(name, cell_type="markdown")
     place = notebook.cells.index(step_cell(notebook, "check_center")) + 1
-    question = new_markdown_cell("Why are rows centered?", metadata={"nbgrader": facts}, id=name)
-    notebook.cells.insert(place, question)
+    notebook.cells.insert(
+        place, new_markdown_cell("Why are rows centered?", metadata=facts, id=name)
+    )
     write_source(course, notebook)
 
 
-def gradebook_of(course: Course) -> str:
-    """The address of a course's gradebook."""
-    return f"sqlite:///{course.directory / GRADEBOOK}"
+def graded_by_hand(name: str, points: float = 3, **more: object) -> dict[str, dict[str, object]]:
+    """The metadata of an answer that a person grades."""
+    return cell_facts(name, grade=True, solution=True, points=points, **more)
 
 
-def by_hand(course: Course, student: str, cell: str, points: float) -> None:
-    """Enter points as formgrader does."""
-    with Gradebook(gradebook_of(course)) as book:
-        grade = book.find_grade(cell, FIFTH, FIFTH, student)
-        grade.manual_score, grade.needs_manual_grade = points, False
+def cell_facts(name: str, **more: object) -> dict[str, dict[str, object]]:
+    """The metadata by which nbgrader knows a cell."""
+    kind = {"grade": False, "solution": False, "locked": False, "task": False}
+    return {"nbgrader": {"schema_version": 3, **kind, "grade_id": name, **more}}
+
+
+def gradebook(course: Course) -> Gradebook:
+    """Open a course's gradebook."""
+    return Gradebook(f"sqlite:///{course.directory / GRADEBOOK}")
+
+
+def by_hand(
+    course: Course, student: str, cell: str, points: float | None, extra: float | None = None
+) -> None:
+    """Enter points as formgrader does, which then takes the cell for looked at."""
+    (name,) = course.exercises
+    with gradebook(course) as book:
+        grade = book.find_grade(cell, name, name, student)
+        grade.manual_score, grade.extra_credit = points, extra
+        grade.needs_manual_grade = False
         book.db.commit()
 
 
 def marks(course: Course) -> dict[str, float]:
     """Return the marks of all students, as nbgrader has them."""
-    with Gradebook(gradebook_of(course)) as book:
+    with gradebook(course) as book:
         return {each.student.id: each.score for each in book.assignment_submissions(FIFTH)}
+
+
+def exported_by_nbgrader(course: Course) -> dict[str, dict[str, str]]:
+    """The rows of what `nbgrader export` writes, by student."""
+    exported = course.directory.parent / "exported.csv"
+    app = ExportApp(coursedir=CourseDirectory(root=str(course.directory)))
+    with gradebook(course) as book:
+        CleanCsv(parent=app, to=str(exported)).export(book)
+    return {row["student_id"]: row for row in table(exported)}
+
+
+def exported_to_lti(
+    place: Path, students: Iterable[str], folder: Path
+) -> tuple[Run, dict[str, float]]:
+    """Export the marks of a place to LTI; return how that ended, and each student's score."""
+    roster, scores = folder / "platform.csv", folder / "scores.json"
+    roster.write_text("student_id,lti_user_id\n" + "".join(f"{it},{it}\n" for it in students))
+    scores.unlink(missing_ok=True)
+    run = attn("platform", "export", "lti", place, "--roster", roster, "--to", scores)
+    return run, {each["userId"]: each["scoreGiven"] for each in json.loads(scores.read_text())}
+
+
+def row_of(course: Course, student: str) -> dict[str, str]:
+    """The line of a student in grades.csv."""
+    (row,) = (each for each in table(results(course) / "grades.csv") if each["student"] == student)
+    return row
+
+
+def page_of(course: Course, student: str, ending: str = "html") -> str:
+    """The page of a student, or with "index" that of the class; the mail, which ends with "txt"."""
+    return (results(course) / "feedback" / f"{student}.{ending}").read_text(encoding="utf-8")
+
+
+def delivered(course: Course, student: str) -> Path:
+    """The page that nbgrader hands out."""
+    (name,) = course.exercises
+    return course.feedback(name, student) / f"{name}.html"
+
+
+def needs_you(course: Course) -> list[dict[str, Any]]:
+    """What waits for the instructor."""
+    listed: list[dict[str, Any]] = json.loads((results(course) / "needs-you.json").read_text())[
+        "needs_you"
+    ]
+    return listed
+
+
+def results(course: Course) -> Path:
+    """Where grading the course's one exercise has left its results."""
+    (name,) = course.exercises
+    return course.graded(name)
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    """Read a CSV file."""
+    return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
 
 
 def contents(course: Course) -> dict[str, bytes]:
@@ -255,8 +324,3 @@ def contents(course: Course) -> dict[str, bytes]:
         for path in sorted(course.directory.rglob("*"))
         if path.is_file()
     }
-
-
-def again(course: Course) -> Course:
-    """Read the course anew."""
-    return read_course(course.directory)

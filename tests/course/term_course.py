@@ -8,17 +8,12 @@ from pathlib import Path
 import nbformat
 from nbformat.v4 import new_markdown_cell
 
-from autograder.course.creation import Course, create_course, read_course
+from autograder.course.creation import Course, read_course
+from course.changing_course import graded_by_hand
 from demo.run import release
 from demo.sample_class import hand_in
 from support.built_once import built_once
-from support.released_course import (
-    NAME,
-    ROOT,
-    copied,
-    grade,
-    sample_class,
-)
+from support.released_course import NAME, copied, grade, kit_course, sample_class
 
 RIGHT, WRONG, LATE = "correct_einsum", "mistake_not_scaled", "correct_loops"
 QUESTION, ANSWER = "discussion", "So that no token sees the future."
@@ -55,12 +50,7 @@ def _make_graded(root: Path) -> None:
 
 
 def _make(root: Path) -> None:
-    course = create_course(
-        root / "course",
-        solutions=ROOT / "solutions",
-        assignments=ROOT / "assignments",
-        exercises=(NAME,),
-    )
+    course = kit_course(root / "course")
     with (course.directory / "nbgrader_config.py").open("a") as config:
         config.write('\nc.LateSubmissionPlugin.penalty_method = "zero"\n')
     ask(course.source(NAME) / f"{NAME}.ipynb")
@@ -74,9 +64,8 @@ def _make(root: Path) -> None:
 def ask(notebook: Path) -> None:
     """Add a question that is graded by hand, as "Create Assignment" in JupyterLab marks it."""
     book = nbformat.read(notebook, as_version=4)
-    asked = {"grade": True, "solution": True, "locked": False, "points": 3, "schema_version": 3}
-    facts = asked | {"grade_id": QUESTION, "task": False, "cell_type": "markdown"}
-    book.cells.append(new_markdown_cell("Why is there a mask?", metadata={"nbgrader": facts}))
+    facts = graded_by_hand(QUESTION, cell_type="markdown")
+    book.cells.append(new_markdown_cell("Why is there a mask?", metadata=facts))
     nbformat.write(book, notebook)
 
 

@@ -3,36 +3,176 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import chdir, closing, contextmanager
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import nbformat
 import nbgrader.apps.api
 import pytest
 from nbconvert.exporters import HTMLExporter
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from nbgrader.api import Gradebook
+from nbgrader.apps.api import NbGraderAPI
 from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
+from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
+from traitlets.config.loader import PyFileConfigLoader
 
 from autograder.course.adjustment import PendingUpdate
 from autograder.course.beside import CourseExporter
 from autograder.course.creation import Course, read_course
-from course.changing_course import FIFTH, MISTAKE, Run, attn, rebuild, update
+from course.changing_course import (
+    FIFTH,
+    MISTAKE,
+    attn,
+    cell_facts,
+    graded_by_hand,
+    rebuild,
+    update,
+)
 from course.changing_course import hand_in as hand_in_ours
-from course.stock_course import FIRST, SECOND, done, files, hand_in, stock_course, tables
+from demo.run import command_environment
+from support.built_once import built_once
 from support.fifth_exercise import fifth_exercise
+from support.released_course import ROOT
+from support.typed_commands import Run
 
-STUDENTS = 2
-ROOT = Path(__file__).parents[2]
+FIRST, SECOND = "ps1", "ps2"
+SETTINGS = """\
+# Ours since 2019, do not touch.
+c = get_config()  # noqa: F821
+c.CourseDirectory.course_id = "stats101"
+c.CourseDirectory.db_url = "sqlite:///marks.db"
+c.IncludeHeaderFooter.header = "source/header.ipynb"
+c.Exchange.root = "EXCHANGE"
+c.Autograde.autograde_preprocessors = [
+    "nbgrader.preprocessors.Execute",
+    "nbgrader.preprocessors.LimitOutput",
+    "nbgrader.preprocessors.SaveAutoGrades",
+    "nbgrader.preprocessors.AssignLatePenalties",
+]
+if c.Exchange.root:
+    c.ClearSolutions.code_stub = {"python": "raise NotImplementedError  # yours"}
+# The end."""  # without a line break
 
 
-@pytest.fixture(params=[STUDENTS, pytest.param(10, marks=pytest.mark.slow)])
+def stock_course(root: Path, students: int) -> Path:
+    """Make the course `root/course`, released and graded by nbgrader; its exchange is beside it."""
+    made = built_once(f"stock-{students}", lambda folder: _make(folder, students))
+    shutil.copytree(made, root, symlinks=True, dirs_exist_ok=True)
+    config = root / "course" / "nbgrader_config.py"
+    config.write_text(config.read_text().replace(str(made), str(root)))
+    return root / "course"
+
+
+def nbgrader_api(course: Path) -> NbGraderAPI:
+    """What formgrader and nbgrader's commands do there, with the settings that it has now."""
+    with chdir(course):
+        config = PyFileConfigLoader("nbgrader_config.py", path=str(course)).load_config()
+    return NbGraderAPI(CourseDirectory(config=config, root=str(course)), config=config)
+
+
+def done(course: Path, action: str, *words: str, **more: Any) -> None:
+    """Do one thing as formgrader's buttons do; fail with what nbgrader said if it went wrong."""
+    with chdir(course), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # SQLAlchemy and the kernel warn of what nbgrader does
+        result = getattr(nbgrader_api(course), action)(*words, **more)
+    assert result["success"], result
+
+
+def gradebook(course: Path) -> Gradebook:
+    return Gradebook(f"sqlite:///{course / 'marks.db'}")
+
+
+def tables(course: Path) -> dict[str, list[tuple[object, ...]]]:
+    """Return every row of every table of the gradebook."""
+    with closing(sqlite3.connect(course / "marks.db")) as database:
+        names = [
+            row[0] for row in database.execute("select name from sqlite_master where type='table'")
+        ]
+        return {name: sorted(database.execute(f"select * from {name}"), key=str) for name in names}
+
+
+def files(root: Path) -> dict[str, bytes | None]:
+    """Return every file below a folder with its bytes, and every folder with None."""
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes() if path.is_file() else None
+        for path in sorted(root.rglob("*"))
+    }
+
+
+def _make(root: Path, students: int) -> None:
+    course = root / "course"
+    for name in (FIRST, SECOND):
+        (course / "source" / name).mkdir(parents=True)
+        nbformat.write(_assignment(), course / "source" / name / f"{name}.ipynb")
+    (course / "source" / FIRST / "data.csv").write_text("1,2\n")
+    nbformat.write(
+        new_notebook(cells=[new_markdown_cell("Statistics 101")]),
+        course / "source" / "header.ipynb",
+    )
+    exchange = root / "exchange"
+    exchange.mkdir()
+    # `nbgrader quickstart` writes every setting that there is, as comments.
+    every = "# c.NbGrader.log_level = 30\n" * 3_000
+    (course / "nbgrader_config.py").write_text(every + SETTINGS.replace("EXCHANGE", str(exchange)))
+    with patch.dict(os.environ, command_environment()):  # nbgrader runs Alembic
+        done(course, "generate_assignment", FIRST)
+        done(course, "generate_assignment", SECOND)
+    for number in range(students):
+        hand_in(course, FIRST, f"s{number:02}", right=number % 2 == 0)
+        done(course, "autograde", FIRST, f"s{number:02}")
+    done(course, "generate_feedback", FIRST)
+    with gradebook(course) as book:
+        for number in range(students):
+            grade = book.find_grade("why", FIRST, FIRST, f"s{number:02}")
+            grade.manual_score, grade.needs_manual_grade = number % 4, False
+        book.db.commit()
+
+
+def hand_in(course: Path, assignment: str, student: str, *, right: bool) -> None:
+    """Hand in one of the course's own assignments."""
+    book = nbformat.read(course / "release" / assignment / f"{assignment}.ipynb", as_version=4)
+    for cell in book.cells:
+        if cell.metadata.get("nbgrader", {}).get("grade_id") == "double":
+            cell.source = f"def double(x):\n    return {2 if right else 3} * x"
+        if cell.metadata.get("nbgrader", {}).get("grade_id") == "why":
+            cell.source = "Since <b>two</b> is <script>alert(1)</script> enough."
+    folder = course / "submitted" / student / assignment
+    folder.mkdir(parents=True)
+    nbformat.write(book, folder / f"{assignment}.ipynb")
+    (folder / "timestamp.txt").write_text("2026-02-20 12:00:00.000000 UTC")
+
+
+def _assignment() -> nbformat.NotebookNode:
+    solution = "def double(x):\n    ### BEGIN SOLUTION\n    return 2 * x\n    ### END SOLUTION"
+    test = "assert double(2) == 4\n### BEGIN HIDDEN TESTS\nassert double(5) == 10\n"
+    made: nbformat.NotebookNode = new_notebook(
+        cells=[
+            new_markdown_cell("# Problem"),
+            new_code_cell(solution, metadata=cell_facts("double", solution=True)),
+            new_code_cell(
+                f"{test}### END HIDDEN TESTS",
+                metadata=cell_facts("test_double", grade=True, locked=True, points=5),
+            ),
+            new_markdown_cell("Why?", metadata=graded_by_hand("why")),
+        ],
+        metadata={"kernelspec": {"display_name": "P", "language": "python", "name": "python3"}},
+    )
+    return made
+
+
+@pytest.fixture(params=[2, pytest.param(10, marks=pytest.mark.slow)])
 def stock(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A course that does not know the kit, and beside it an exercise."""
     fifth_exercise(tmp_path / "solutions")
@@ -50,6 +190,12 @@ def adopted(stock: Path) -> Course:
     run = adopt(stock, "--yes")
     assert run.code == 0, run.out
     return read_course(stock)
+
+
+def taken_back(stock: Path) -> str:
+    run = adopt(stock, "--undo", "--yes")
+    assert run.code == 0, run.out
+    return run.out
 
 
 def test_adopting_shows_first_what_changes_and_changes_nothing_without_a_yes(stock: Path) -> None:
@@ -84,8 +230,7 @@ def test_what_was_adopted_can_be_taken_back_byte_by_byte(stock: Path) -> None:
     adopted(stock)
     asked = adopt(stock, "--undo")
     assert asked.code == 1 and "source/fifth" in asked.out, asked.out
-    run = adopt(stock, "--undo", "--yes")
-    assert run.code == 0, run.out
+    taken_back(stock)
     assert files(stock) == before
 
 
@@ -94,8 +239,7 @@ def test_a_release_that_nobody_has_handed_in_is_taken_back_row_by_row(stock: Pat
     adopted(stock)
     done(stock, "generate_assignment", FIFTH)
     assert tables(stock) != rows
-    run = adopt(stock, "--undo", "--yes")
-    assert run.code == 0, run.out
+    taken_back(stock)
     assert tables(stock) == rows
     after = files(stock)
     assert {**after, "marks.db": before["marks.db"]} == before
@@ -106,9 +250,8 @@ def test_what_students_can_still_fetch_is_named_with_what_takes_it_away(stock: P
     done(stock, "generate_assignment", FIFTH)
     done(stock, "release_assignment", FIFTH)
     there = stock.parent / "exchange" / "stats101" / "outbound" / FIFTH
-    run = adopt(stock, "--undo", "--yes")
     command = f"nbgrader list {FIFTH} --remove"
-    assert run.code == 0 and f"{there}: students can fetch it until `{command}`" in run.out, run.out
+    assert f"{there}: students can fetch it until `{command}`" in taken_back(stock)
     words = [sys.executable, "-m", *command.split()]
     subprocess.run(words, cwd=stock, check=True, capture_output=True)
     assert not there.exists()
@@ -177,7 +320,7 @@ def plain(content: bytes | None) -> object:
 
 
 def scores(course: Path, assignment: str) -> dict[str, float]:
-    with Gradebook(f"sqlite:///{course / 'marks.db'}") as book:
+    with gradebook(course) as book:
         return {each.student.id: each.score for each in book.assignment_submissions(assignment)}
 
 
@@ -225,7 +368,7 @@ def test_being_late_can_cost_points_in_the_kits_exercise_only(stock: Path) -> No
     hand_in_ours(course, "s00")
     (course.submitted(FIFTH, "s00") / "timestamp.txt").write_text("2026-02-20 12:00:00 UTC")
     theirs = scores(stock, FIRST)
-    with Gradebook(f"sqlite:///{stock / 'marks.db'}") as book:
+    with gradebook(stock) as book:
         for name in (FIRST, FIFTH):
             book.update_or_create_assignment(name, duedate="2026-02-19 00:00:00 UTC")
     assert attn("grade", stock).code == 0
@@ -240,7 +383,7 @@ def test_being_late_can_cost_points_in_the_kits_exercise_only(stock: Path) -> No
 
 
 def penalties(course: Path) -> dict[str, float]:
-    with Gradebook(f"sqlite:///{course / 'marks.db'}") as book:
+    with gradebook(course) as book:
         return {
             name: book.find_submission(name, "s00").late_submission_penalty
             for name in (FIRST, FIFTH)
@@ -331,7 +474,7 @@ def test_a_configuration_with_a_password_stays_closed_and_so_do_its_copies(stock
     kept = list((stock / ".course" / "backup").rglob(config.name))
     assert len(kept) == 1
     assert {path.stat().st_mode & 0o777 for path in (config, *kept)} == {0o600}
-    assert adopt(stock, "--undo", "--yes").code == 0
+    taken_back(stock)
     assert config.stat().st_mode & 0o777 == 0o600
 
 
@@ -353,5 +496,5 @@ def test_a_course_without_a_configuration_of_its_own_gets_one_and_loses_it(stock
     run = adopt(stock, "--yes")
     assert run.code == 0 and "nbgrader_config.py: new" in run.out
     assert "c.CourseDirectory.course_id is not set" in run.out
-    assert adopt(stock, "--undo", "--yes").code == 0
+    taken_back(stock)
     assert files(stock) == before

@@ -13,10 +13,8 @@ import os
 import re
 import shutil
 import sqlite3
-import subprocess
 import sys
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -25,14 +23,17 @@ from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from nbgrader.converters import NbGraderException
+from nbgrader.utils import compute_checksum
 
 from autograder.course import create_course, read_course
 from autograder.course.autograde import CourseAutograde, HarmlessRecord
 from autograder.course.creation import Course
 from autograder.course.gradebook import write_gradebook
+from autograder.course.graded_attempts import AttemptRules
 from autograder.course.intake import (
     Skeleton,
     from_script,
+    is_untouched,
     notebook_of,
     onto_skeleton,
     release_notebook,
@@ -43,7 +44,7 @@ from autograder.course.settings import course_directory, read_settings
 from autograder.course.verdict_cells import finished, with_verdict
 from autograder.errors import KitError
 from autograder.grading.classroom import JudgedClass
-from autograder.submission.reading import Submission, read_submission
+from autograder.submission.reading import read_submission
 from autograder.values.exercise import Exercise, read_exercise
 from autograder.values.verdict import (
     ChainVerdict,
@@ -53,9 +54,16 @@ from autograder.values.verdict import (
     StepVerdict,
     Verdict,
 )
-from course.changing_course import done, formgrader, release
-from demo.run import command_environment
+from course.changing_course import (
+    cell_facts,
+    done,
+    formgrader,
+    nbgrader,
+    release,
+    step_cell,
+)
 from demo.run import release as release_by_command
+from support import released_course
 from support.gradebook_scores import scores
 
 TOY = "toy_chain"
@@ -79,8 +87,8 @@ ATTACK = "<script>alert('stolen')</script>"
 # A page takes nbgrader a while, and these are the ones that are read.
 WITH_PAGES = ("flipped_metadata", "not_json", "script_only")
 
-# What `nbgrader autograde` was run on, how it ended and what it printed; who `fast` left out.
-Stock = tuple[Course, int, str]
+# What `nbgrader autograde` was run on, and what it printed; who `fast` left out.
+Stock = tuple[Course, str]
 Fast = tuple[Course, tuple[str, ...]]
 
 WHOLE = "\n\n\n".join(("import numpy as np", *RIGHT.values())) + "\n"
@@ -97,7 +105,7 @@ def toy_judge(course: Course, exercise: Exercise, student: str, folder: Path) ->
         exercise=exercise.name,
         student=student,
         steps=tuple(toy_step(step, text, submission.rejected) for step in STEPS),
-        chain=ChainVerdict(Outcome.PASSED) if WHOLE_LINE in text else toy_chain(submission),
+        chain=ChainVerdict(Outcome.PASSED) if WHOLE_LINE in text else BROKEN_CHAIN,
         code_hash=submission.code_hash,
         exercise_hash="toy",
         seed=0,
@@ -128,39 +136,24 @@ def toy_step(name: str, text: str, rejected: Finding | None) -> StepVerdict:
     return StepVerdict(name, name.title(), outcome, points, POINTS[name], (check,))
 
 
-def toy_chain(submission: Submission) -> ChainVerdict:
-    return ChainVerdict(Outcome.WRONG_VALUES, breaks_at="double")
-
-
 WHOLE_LINE = "return shift(double(x))"
+BROKEN_CHAIN = ChainVerdict(Outcome.WRONG_VALUES, breaks_at="double")
 
 
-def toy_notebook(sources: dict[str, str] | None = None) -> NotebookNode:
+def toy_notebook() -> NotebookNode:
     cells = [
         new_markdown_cell("# A toy", id="prose"),
         new_code_cell("import numpy as np", id="given"),
-        new_code_cell("check = print", id="setup", metadata=marks("setup", locked=True)),
+        new_code_cell("check = print", id="setup", metadata=cell_facts("setup", locked=True)),
     ]
     for step in STEPS:
-        source = (sources or STUBS)[step]
-        cells.append(new_code_cell(source, id=step, metadata=marks(step, solution=True)))
-        checked = marks(f"check_{step}", locked=True, grade=True, points=POINTS[step])
+        facts = cell_facts(step, solution=True)
+        cells.append(new_code_cell(STUBS[step], id=step, metadata=facts))
+        checked = cell_facts(f"check_{step}", locked=True, grade=True, points=POINTS[step])
         cells.append(new_code_cell(f"check({step})", id=f"check-{step}", metadata=checked))
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     notebook: NotebookNode = new_notebook(cells=cells, metadata={"kernelspec": kernel})
     return notebook
-
-
-def marks(
-    grade_id: str,
-    *,
-    grade: bool = False,
-    solution: bool = False,
-    locked: bool = False,
-    **more: float,
-) -> dict[str, dict[str, object]]:
-    facts = {"grade": grade, "solution": solution, "locked": locked, "task": False}
-    return {"nbgrader": {**facts, "grade_id": grade_id, "schema_version": 3, **more}}
 
 
 def write_exercise(folder: Path) -> Path:
@@ -184,15 +177,24 @@ def write_assignment(folder: Path) -> None:
     (folder / "README.md").write_text("The checklist.\n")
 
 
-def make_course(root: Path) -> Course:
+def write_toy(root: Path) -> None:
     write_exercise(root / "solutions" / TOY)
     write_assignment(root / "assignments" / TOY)
-    course = create_course(
-        root / "course",
-        solutions=root / "solutions",
+
+
+def created(root: Path, name: str = "course", solutions: Path | None = None) -> Course:
+    """Make a course of what lies in `root`."""
+    return create_course(
+        root / name,
+        solutions=solutions or root / "solutions",
         assignments=root / "assignments",
         exercises=(TOY,),
     )
+
+
+def make_course(root: Path) -> Course:
+    write_toy(root)
+    course = created(root)
     beside = [str(Path(__file__).parents[n]) for n in (0, 1)]
     with (course.directory / "nbgrader_config.py").open("a") as config:
         config.write(f"\nimport sys\nsys.path += [it for it in {beside} if it not in sys.path]\n")
@@ -251,21 +253,13 @@ UNREAD = "not_json"  # it has no mark, and waits for a person
 def filled(released: NotebookNode, sources: dict[str, str]) -> NotebookNode:
     notebook = copy.deepcopy(released)
     for step, source in sources.items():
-        cell_of(notebook, step).source = source
+        step_cell(notebook, step).source = source
     return notebook
-
-
-def cell_of(notebook: NotebookNode, grade_id: str) -> NotebookNode:
-    cell: NotebookNode
-    (cell,) = [
-        c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") == grade_id
-    ]
-    return cell
 
 
 def hostile(notebook: NotebookNode) -> NotebookNode:
     for step in STEPS:
-        checked = cell_of(notebook, f"check_{step}")
+        checked = step_cell(notebook, f"check_{step}")
         checked.metadata.nbgrader.update(grade=False, points=99, locked=False)
         checked.source = "4.0"
         html = {"text/html": ATTACK, "text/plain": "4.0"}
@@ -273,41 +267,27 @@ def hostile(notebook: NotebookNode) -> NotebookNode:
             nbformat.v4.new_output("execute_result", data={"text/plain": "99"}),
             nbformat.v4.new_output("display_data", data=html),
         ]
-        cell_of(notebook, step).metadata.nbgrader.update(grade=True, solution=False, points=99)
+        step_cell(notebook, step).metadata.nbgrader.update(grade=True, solution=False, points=99)
     notebook.cells.append(new_markdown_cell(f"My notes {ATTACK}"))
     return notebook
 
 
 def without(notebook: NotebookNode, *grade_ids: str) -> NotebookNode:
-    gone = [cell_of(notebook, grade_id) for grade_id in grade_ids]
+    gone = [step_cell(notebook, grade_id) for grade_id in grade_ids]
     notebook.cells = [cell for cell in notebook.cells if cell not in gone]
     return notebook
 
 
 def with_schema(notebook: NotebookNode, version: int) -> NotebookNode:
-    cell_of(notebook, "double").metadata.nbgrader["schema_version"] = version
+    step_cell(notebook, "double").metadata.nbgrader["schema_version"] = version
     return notebook
 
 
 def with_copies(notebook: NotebookNode) -> NotebookNode:
-    first = copy.deepcopy(cell_of(notebook, "double"))
+    first = copy.deepcopy(step_cell(notebook, "double"))
     first.source, first.id = "def double(x):\n    return 3 * x", "copy"
     notebook.cells.insert(0, first)
     return notebook
-
-
-def nbgrader(course: Course, *arguments: str) -> tuple[int, str]:
-    """Run a stock command in the course, as an instructor would."""
-    home = course.directory.parent / "home"
-    run = subprocess.run(
-        [sys.executable, "-m", "nbgrader", *arguments],
-        cwd=course.directory,
-        env=command_environment() | {"HOME": str(home), "JUPYTER_CONFIG_DIR": str(home)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return run.returncode, run.stdout + run.stderr
 
 
 def graded(course: Course, student: str) -> NotebookNode:
@@ -318,17 +298,6 @@ def graded(course: Course, student: str) -> NotebookNode:
 
 def feedback_of(course: Course, student: str) -> str:
     return (course.feedback(TOY, student) / f"{TOY}.html").read_text(encoding="utf-8")
-
-
-def exported(course: Course) -> dict[str, tuple[float, float]]:
-    """The exported scores: student to (score, of how many); who has no mark is not among them."""
-    code, log = nbgrader(course, "export", "--to=grades.csv")
-    assert code == 0, log
-    lines = (course.directory / "grades.csv").read_text().splitlines()
-    keys = lines[0].split(",")
-    rows = [dict(zip(keys, line.split(","), strict=True)) for line in lines[1:]]
-    marked = [row for row in rows if row["score"]]
-    return {row["student_id"]: (float(row["score"]), float(row["max_score"])) for row in marked}
 
 
 @pytest.fixture(scope="module")
@@ -345,11 +314,11 @@ def stock(handed_in: Course) -> Stock:
     """The course graded by `nbgrader autograde`, with its feedback."""
     course = copied(handed_in, "stock")
     before = contents(course.directory / "submitted")
-    code, log = nbgrader(course, "autograde", TOY)
+    log = nbgrader("autograde", TOY, folder=course.directory, code=1)  # a fault of ours
     assert contents(course.directory / "submitted") == before
     for student in WITH_PAGES:
         done(formgrader(course).generate_feedback(TOY, student_id=student))
-    return course, code, log
+    return course, log
 
 
 @pytest.fixture(scope="module")
@@ -361,9 +330,7 @@ def fast(handed_in: Course) -> Fast:
 
 def copied(course: Course, name: str) -> Course:
     """A copy beside the course, to be changed at will."""
-    directory = course.directory.with_name(name)
-    shutil.copytree(course.directory, directory)
-    return replace(course, directory=directory)
+    return released_course.copied(course, course.directory.with_name(name))
 
 
 def judged(course: Course, *students: str) -> JudgedClass:
@@ -383,19 +350,18 @@ def contents(directory: Path) -> dict[Path, bytes]:
 
 
 def test_a_release_leaves_the_stubs_as_they_are(stock: Stock) -> None:
-    course, _, _ = stock
+    course, _ = stock
     released = nbformat.read(course.release(TOY) / f"{TOY}.ipynb", as_version=4)
     assert [cell.source for cell in released.cells] == [c.source for c in toy_notebook().cells]
 
 
 def test_autograde_gives_every_kind_of_submission_its_score(stock: Stock) -> None:
-    course, _, log = stock
+    course, log = stock
     assert scores(course, TOY) == SCORES, log
 
 
 def test_a_fault_of_ours_is_an_error_for_that_student_alone_and_no_grade(stock: Stock) -> None:
-    course, code, log = stock
-    assert code == 1
+    course, log = stock
     assert f"There was an error processing assignment '{TOY}' for student 'our_fault'" in log
     assert log.count("There was an error processing assignment 'toy_chain' for") == 1
     assert "our_fault" not in scores(course, TOY)
@@ -411,7 +377,7 @@ def test_no_name_and_no_error_of_a_student_moves_the_terminal(handed_in: Course)
         folder.mkdir(parents=True)
         notebook = filled(release_notebook(course, TOY), source)
         (folder / f"{TOY}.ipynb").write_text(nbformat.writes(notebook))
-    _, log = nbgrader(course, "autograde", TOY)
+    log = nbgrader("autograde", TOY, folder=course.directory, code=1)
     assert log.count("Converting notebook") == 2 * len(names)
     assert "red" in log and "title" not in log
     assert "There was an error processing assignment" in log
@@ -430,15 +396,15 @@ def test_a_traceback_in_the_log_is_harmless_too() -> None:
 
 
 def test_autograde_leaves_no_copies_behind(stock: Stock) -> None:
-    course, _, _ = stock
+    course, _ = stock
     assert not list(course.directory.glob(".submissions-*"))
 
 
 def test_the_script_that_was_handed_in_is_what_lies_in_autograded(stock: Stock) -> None:
-    course, _, _ = stock
+    course, _ = stock
     kept = (course.autograded(TOY, "script_only") / f"{TOY}.py").read_text()
     assert "x + 2" in kept
-    assert cell_of(graded(course, "script_only"), "shift").source.endswith("return x + 2")
+    assert step_cell(graded(course, "script_only"), "shift").source.endswith("return x + 2")
 
 
 def test_what_releasing_feedback_rests_on_lies_beside_the_graded_notebook(
@@ -451,11 +417,11 @@ def test_what_releasing_feedback_rests_on_lies_beside_the_graded_notebook(
 
 
 def test_a_check_cell_holds_the_words_and_then_one_number(stock: Stock) -> None:
-    course, _, _ = stock
+    course, _ = stock
     for student in SCORES:
         notebook = graded(course, student)
         for step in STEPS:
-            words, result = cell_of(notebook, f"check_{step}").outputs
+            words, result = step_cell(notebook, f"check_{step}").outputs
             assert words.output_type == "display_data"
             assert set(words.data) == {"text/plain", "text/html"}
             assert result.output_type == "execute_result"
@@ -463,7 +429,7 @@ def test_a_check_cell_holds_the_words_and_then_one_number(stock: Stock) -> None:
 
 
 def test_a_broken_notebook_is_told_in_words(stock: Stock) -> None:
-    course, _, _ = stock
+    course, _ = stock
     assert "not valid JSON" in feedback_of(course, "not_json")
 
 
@@ -476,7 +442,7 @@ def test_no_script_of_a_student_reaches_the_feedback(stock: Stock) -> None:
 
 
 def test_the_details_are_folded_not_shown_as_tags(stock: Stock) -> None:
-    course, _, _ = stock
+    course, _ = stock
     page = feedback_of(course, "script_only")
     assert "<details>" in page
     assert "&lt;details&gt;" not in page
@@ -575,20 +541,11 @@ def shown(notebook: NotebookNode) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.slow
-def test_nbgrader_exports_the_grades(fast: Fast) -> None:
-    grades = exported(fast[0])
-    assert {name: grades[name] for name in SCORES} == {
-        name: (sum(points.values()), 7.5) for name, points in SCORES.items()
-    }
-
-
-@pytest.mark.slow
 def test_autograde_finds_nothing_left_to_do_after_the_fast_way(fast: Fast) -> None:
     course, _ = fast
     before = contents(course.directory / "autograded")
-    code, log = nbgrader(course, "autograde", TOY, "--student=[a-n]*")
-    assert code == 0, log
-    assert "Skipping existing assignment" in log
+    said = nbgrader("autograde", TOY, "--student=[a-n]*", folder=course.directory)
+    assert "Skipping existing assignment" in said
     assert contents(course.directory / "autograded") == before
 
 
@@ -651,9 +608,9 @@ def test_a_solution_region_is_still_cleared() -> None:
         {"double": "def double(x):\n    ### BEGIN SOLUTION\n    secret\n    ### END SOLUTION"},
     )
     cleared, _ = KeepStubs().preprocess(notebook, ResourcesDict())
-    assert "secret" not in cell_of(cleared, "double").source
-    assert "YOUR CODE HERE" in cell_of(cleared, "double").source
-    assert cell_of(cleared, "shift").source == STUBS["shift"]
+    assert "secret" not in step_cell(cleared, "double").source
+    assert "YOUR CODE HERE" in step_cell(cleared, "double").source
+    assert step_cell(cleared, "shift").source == STUBS["shift"]
 
 
 def test_a_course_is_never_overwritten_and_what_lies_there_is_kept(tmp_path: Path) -> None:
@@ -663,18 +620,14 @@ def test_a_course_is_never_overwritten_and_what_lies_there_is_kept(tmp_path: Pat
     before = contents(course.directory)
     assert course.directory / "notes.txt" in before
     with pytest.raises(KitError, match="holds a course"):
-        create_course(
-            course.directory,
-            solutions=tmp_path / "solutions",
-            assignments=tmp_path / "assignments",
-            exercises=(TOY,),
-        )
+        created(tmp_path)
     assert contents(course.directory) == before
 
 
 def test_a_course_holds_only_the_public_folder(tmp_path: Path) -> None:
-    course = make_course(tmp_path)
+    write_toy(tmp_path)
     (tmp_path / "solutions" / TOY / "solution.py").write_text("secret")
+    course = created(tmp_path)
     copied = {path.name for path in course.source(TOY).iterdir()}
     assert copied == {f"{TOY}.ipynb", f"{TOY}.py", "README.md", "exercise.toml"}
 
@@ -685,15 +638,13 @@ def test_a_course_reads_back_as_it_was_made(
     course = make_course(tmp_path)
     assert read_course(course.directory) == course
     monkeypatch.chdir(tmp_path)
-    moved = create_course(
-        Path("second"),
-        solutions=Path("solutions"),
-        assignments=Path("assignments"),
-        exercises=(TOY,),
-    )
+    moved = created(Path(), "second")
     assert 'solutions = "../solutions"' in (moved.directory / "attn.toml").read_text()
     assert read_course(tmp_path / "second") == moved
     assert moved.solutions == course.solutions
+
+
+FACTS = "format_version = 1\nsolutions = '../s'\nexercises = []\n"
 
 
 @pytest.mark.parametrize(
@@ -702,10 +653,11 @@ def test_a_course_reads_back_as_it_was_made(
         ("format_version = 9\n", "format_version or solutions"),
         ("format_version = 1\nsolutions = 'x'\nexercises = 'toy'\n", "not a list of names"),
         ("format_version =\n", "not valid TOML"),
-        (
-            "format_version = 1\nsolutions = '../s'\nexercises = []\nlayer_earns_steps = 1\n",
-            "layer_earns_steps is neither true nor false",
-        ),
+        (f"{FACTS}layer_earns_steps = 1\n", "layer_earns_steps is neither true nor false"),
+        (f'{FACTS}[attempts]\ncounts = "first"\n', "neither 'last' nor 'best'"),
+        (f"{FACTS}[attempts]\nmost = 0\n", "not a whole number from 1 on"),
+        (f"{FACTS}[attempts]\nmost = true\n", "not a whole number from 1 on"),
+        (f"{FACTS}[attempts]\nleast = 1\n", "something else than counts and most"),
         (None, "not a course"),
     ],
 )
@@ -717,27 +669,54 @@ def test_a_course_that_does_not_read_says_why(tmp_path: Path, text: str | None, 
 
 
 @pytest.mark.parametrize(
-    ("line", "earns"),
-    [("", True), ("layer_earns_steps = true\n", True), ("layer_earns_steps = false\n", False)],
+    ("lines", "layer_earns", "attempts"),
+    [
+        ("", True, AttemptRules("last", None)),
+        ("layer_earns_steps = true\n", True, AttemptRules()),
+        ("layer_earns_steps = false\n", False, AttemptRules()),
+        ('[attempts]\ncounts = "best"\nmost = 3\n', True, AttemptRules("best", 3)),
+    ],
 )
-def test_a_course_says_whether_a_right_layer_earns_its_steps(
-    tmp_path: Path, line: str, earns: bool
+def test_a_course_says_what_a_right_layer_earns_and_which_attempt_counts(
+    tmp_path: Path, lines: str, layer_earns: bool, attempts: AttemptRules
 ) -> None:
-    text = f"format_version = 1\nsolutions = '../s'\nexercises = []\n{line}"
-    (tmp_path / "attn.toml").write_text(text)
-    assert read_course(tmp_path).rules.layer_earns_steps is earns
+    (tmp_path / "attn.toml").write_text(FACTS + lines)
+    course = read_course(tmp_path)
+    assert (course.rules.layer_earns_steps, course.attempts) == (layer_earns, attempts)
+
+
+@pytest.mark.parametrize(
+    "name", [b'"quoted" \\ #1', b"tab\there\nand a line", b"delete \x7f", "ünïcode \u2028".encode()]
+)
+def test_a_course_finds_its_solutions_whatever_their_folder_is_called(
+    tmp_path: Path, name: bytes
+) -> None:
+    assert read_course(with_solutions_in(tmp_path, name).directory).solutions == (
+        tmp_path / "solutions"
+    )
+
+
+def test_solutions_whose_path_is_no_text_are_refused_before_anything_is_written(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(KitError, match="not UTF-8"):
+        with_solutions_in(tmp_path, b"s\xe9")
+    assert not (tmp_path / "course").exists()
+
+
+def with_solutions_in(root: Path, name: bytes) -> Course:
+    """A course that was told of its solutions by a link of that name."""
+    write_toy(root)
+    folder = root / os.fsdecode(name)
+    folder.symlink_to(root / "solutions")
+    return created(root, solutions=folder)
 
 
 def test_an_exercise_that_is_not_built_makes_no_course(tmp_path: Path) -> None:
     write_exercise(tmp_path / "solutions" / TOY)
     write_exercise(tmp_path / "assignments" / TOY)
     with pytest.raises(KitError, match=f"{TOY} has no {TOY}.ipynb"):
-        create_course(
-            tmp_path / "course",
-            solutions=tmp_path / "solutions",
-            assignments=tmp_path / "assignments",
-            exercises=(TOY,),
-        )
+        created(tmp_path)
     assert not (tmp_path / "course").exists()
 
 
@@ -762,7 +741,7 @@ def test_code_moves_onto_the_skeleton_by_its_grade_id() -> None:
 
 def test_of_two_copies_the_last_counts_and_the_first_stays_to_be_seen() -> None:
     result = onto_skeleton(toy_notebook(), with_copies(filled(toy_notebook(), RIGHT)))
-    assert cell_of(result, "double").source == RIGHT["double"]
+    assert step_cell(result, "double").source == RIGHT["double"]
     assert "nbgrader" not in result.cells[0].metadata
     assert result.cells[0].source.endswith("return 3 * x")
 
@@ -771,7 +750,7 @@ def test_extra_cells_follow_the_cell_they_followed_without_metadata_and_outputs(
     submitted = filled(toy_notebook(), RIGHT)
     output = nbformat.v4.new_output("stream", text="noise")
     extra = new_code_cell("mine = 1", metadata={"tags": ["x"]}, outputs=[output])
-    after = submitted.cells.index(cell_of(submitted, "shift")) + 1
+    after = submitted.cells.index(step_cell(submitted, "shift")) + 1
     submitted.cells.insert(after, extra)
     result = onto_skeleton(toy_notebook(), submitted)
     cell = result.cells[after]
@@ -797,7 +776,7 @@ def test_a_cell_that_lost_its_metadata_is_found_by_what_it_defines() -> None:
     for cell in submitted.cells:
         cell.metadata = NotebookNode()
     result = onto_skeleton(toy_notebook(), submitted)
-    assert [cell_of(result, step).source for step in STEPS] == list(RIGHT.values())
+    assert [step_cell(result, step).source for step in STEPS] == list(RIGHT.values())
 
 
 @pytest.mark.parametrize(
@@ -813,6 +792,17 @@ def test_a_cell_may_be_any_json_object(cell: dict[str, object]) -> None:
     result = onto_skeleton(toy_notebook(), NotebookNode(cells=[cell]))
     nbformat.validate(result)
     nbformat.writes(result).encode("utf-8")
+
+
+@pytest.mark.parametrize("text", [STUBS["double"], STUBS["double"] + "\n", "", RIGHT["double"]])
+def test_an_answer_is_untouched_when_nbgraders_checksum_says_so(text: str) -> None:
+    cell = step_cell(toy_notebook(), "double")
+    cell.metadata.nbgrader["checksum"] = compute_checksum(cell)
+    cell.source = text
+    same = cell.metadata.nbgrader.checksum == compute_checksum(cell)
+    assert is_untouched(cell) == same == (text == STUBS["double"])
+    del cell.metadata.nbgrader["checksum"]
+    assert not is_untouched(cell), "nobody knows"
 
 
 def test_a_plain_script_is_cut_into_its_steps() -> None:
@@ -838,7 +828,7 @@ def test_a_link_in_a_submission_is_not_followed_into_the_graded_notebook(tmp_pat
     os.symlink(tmp_path / "secret.py", folder / f"{TOY}.py")
     submission = read_submission(folder, exercise, "student")
     result = notebook_of(Skeleton.of(toy_notebook()), submission)
-    assert cell_of(result, "double").source == STUBS["double"]
+    assert step_cell(result, "double").source == STUBS["double"]
 
 
 def verdict_with(
@@ -859,7 +849,7 @@ def test_a_score_is_a_number_between_none_and_the_cells_points(
     exercise: Exercise, points: float, text: str
 ) -> None:
     result = with_verdict(toy_notebook(), verdict_with(points), exercise)
-    assert cell_of(result, "check_double").outputs[-1].data["text/plain"] == text
+    assert step_cell(result, "check_double").outputs[-1].data["text/plain"] == text
 
 
 @pytest.mark.parametrize(
@@ -889,14 +879,14 @@ def test_a_verdict_leaves_no_output_of_anybody_else(exercise: Exercise) -> None:
 
 def test_a_graded_cell_that_checks_no_step_is_refused(exercise: Exercise) -> None:
     notebook = toy_notebook()
-    cell_of(notebook, "check_double").metadata.nbgrader.grade_id = "bonus"
+    step_cell(notebook, "check_double").metadata.nbgrader.grade_id = "bonus"
     with pytest.raises(KitError, match="checks no step"):
         with_verdict(notebook, verdict_with(1.0), exercise)
 
 
 def test_the_words_of_a_verdict_are_escaped(exercise: Exercise) -> None:
     verdict = toy_judge_of_nothing()
-    cell = cell_of(with_verdict(toy_notebook(), verdict, exercise), "check_double")
+    cell = step_cell(with_verdict(toy_notebook(), verdict, exercise), "check_double")
     page = cell.outputs[0].data["text/html"]
     assert "&lt;script&gt;" in page
     assert "<script" not in page
@@ -905,5 +895,4 @@ def test_the_words_of_a_verdict_are_escaped(exercise: Exercise) -> None:
 
 def toy_judge_of_nothing() -> Verdict:
     steps = tuple(toy_step(step, "", None) for step in STEPS)
-    chain = ChainVerdict(Outcome.WRONG_VALUES, breaks_at="double")
-    return Verdict(TOY, "student", steps, chain, "", "", 0, "none", 0.0)
+    return Verdict(TOY, "student", steps, BROKEN_CHAIN, "", "", 0, "none", 0.0)

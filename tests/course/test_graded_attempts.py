@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from autograder.course.creation import read_course
 from autograder.course.graded_attempts import (
     FILE,
     AttemptRules,
@@ -205,27 +204,3 @@ def test_damaged_notes_are_refused_and_stay(tmp_path: Path, text: str) -> None:
     with pytest.raises(KitError, match="earlier attempts cannot be read"):
         mark(tmp_path, FULL, BEST)
     assert (tmp_path / FILE).read_text() == text
-
-
-@pytest.mark.parametrize(
-    ("table", "words"),
-    [
-        ('counts = "first"', "neither 'last' nor 'best'"),
-        ("most = 0", "not a whole number from 1 on"),
-        ("most = true", "not a whole number from 1 on"),
-        ("least = 1", "something else than counts and most"),
-    ],
-)
-def test_a_rule_that_is_unclear_is_refused(tmp_path: Path, table: str, words: str) -> None:
-    head = "format_version = 1\nsolutions = '../s'\nexercises = []\n"
-    (tmp_path / "attn.toml").write_text(f"{head}[attempts]\n{table}\n")
-    with pytest.raises(KitError, match=words):
-        read_course(tmp_path)
-
-
-def test_a_course_says_which_attempt_counts(tmp_path: Path) -> None:
-    head = "format_version = 1\nsolutions = '../s'\nexercises = []\n"
-    (tmp_path / "attn.toml").write_text(f'{head}[attempts]\ncounts = "best"\nmost = 3\n')
-    assert read_course(tmp_path).attempts == AttemptRules("best", 3)
-    (tmp_path / "attn.toml").write_text(head)
-    assert read_course(tmp_path).attempts.only_the_last

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import re
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import nbformat
 import pytest
 from nbformat.v4 import new_markdown_cell
-from nbgrader.api import Gradebook
-from nbgrader.apps.exportapp import ExportApp
-from nbgrader.coursedir import CourseDirectory
 from nbgrader.utils import parse_utc
 
 from autograder.course.course_records import CourseRecords
 from autograder.course.creation import Course, read_course
-from autograder.course.export import CleanCsv
 from autograder.course.gradebook_entries import read_gradebook
 from autograder.course.graded_attempts import CountedAttempt
 from autograder.course.late_penalty import penalize_late
@@ -28,7 +22,17 @@ from autograder.course.stale_release import refuse_stale_release
 from autograder.errors import KitError
 from autograder.platforms.mark_export import class_marks
 from autograder.reports.grades_csv import read_outlines
-from course.changing_course import Run, attn, nbgrader
+from course.changing_course import (
+    attn,
+    by_hand,
+    cell_facts,
+    delivered,
+    exported_by_nbgrader,
+    gradebook,
+    nbgrader,
+    page_of,
+    row_of,
+)
 from course.term_course import (
     ANSWER,
     LATE,
@@ -41,8 +45,9 @@ from course.term_course import (
 )
 from demo.run import release
 from support.released_course import NAME, ROOT, grade
+from support.typed_commands import Run
 
-POLICY = "autograder.course.late_policy.LatePolicy"
+POLICY = 'c.AssignLatePenalties.plugin_class = "autograder.course.late_policy.LatePolicy"'
 
 
 @dataclass(frozen=True)
@@ -66,66 +71,32 @@ def course(tmp_path: Path) -> Course:
     return term_course(tmp_path / "course")
 
 
-@pytest.fixture
-def book(course: Course) -> Iterator[Gradebook]:
-    with Gradebook(f"sqlite:///{course.directory / 'gradebook.db'}") as opened:
-        yield opened
-
-
-def by_hand(book: Gradebook, cell: str, student: str, **given: float) -> None:
-    """Enter points as formgrader does, which then takes the cell for looked at."""
-    found = book.find_grade(cell, NAME, NAME, student)
-    for name, points in given.items():
-        setattr(found, name, points)
-    found.needs_manual_grade = False
-    book.db.commit()
-
-
 def shown(course: Course, student: str, said: str) -> Shown:
-    with Gradebook(f"sqlite:///{course.directory / 'gradebook.db'}") as opened:
-        submission = opened.find_submission(NAME, student)
+    def found(pattern: str, text: str) -> str:
+        match = re.search(pattern, text, re.MULTILINE)
+        assert match, pattern
+        return "/".join(match.groups())
+
+    with gradebook(course) as book:
+        submission = book.find_submission(NAME, student)
         mark = max(0.0, submission.score - submission.late_submission_penalty)
         entered = f"{mark:g}/{submission.max_score:g}"
-    output = course.graded(NAME)
-    with (output / "grades.csv").open(newline="") as file:
-        row = next(row for row in csv.DictReader(file) if row["student"] == student)
-    page = (output / "feedback" / f"{student}.html").read_text()
-    whole = (output / "feedback" / "index.html").read_text()
-    on_page = re.search(r"<strong>(\S+) of (\S+) points</strong>", page)
-    row_head = rf'<th scope="row"><a href="[^"]*"><bdi>{student}</bdi></a></th>'
-    in_class = re.search(rf'{row_head}\s*<td class="points">([^<*]+)', whole)
-    in_table = re.search(rf"^{student} .*?(\S+/[\d.]+)", said, re.MULTILINE)
-    out = (course.feedback(NAME, student) / f"{NAME}.html").read_text()
-    mail = (output / "feedback" / f"{student}.txt").read_text()
-    handed_out = re.search(r"<strong>(\S+) of (\S+) points</strong>", out)
-    in_mail = re.search(r"^(\S+) of (\S+) points", mail, re.MULTILINE)
-    all_exercises = (output.parent / "index.html").read_text()
-    cells = rf'<bdi>{student}</bdi></th>\s*<td class="points"><a href="{NAME}/feedback/[^"]*">'
-    in_course = re.search(rf"{cells}([^<*]+)", all_exercises)
-    assert on_page and in_class and in_table and in_mail and handed_out and in_course
+    row, theirs = row_of(course, student), exported_by_nbgrader(course)[student]
+    points, cell = r"<strong>(\S+) of (\S+) points</strong>", r'</th>\s*<td class="points">'
+    name = rf"<bdi>{student}</bdi>"
+    all_exercises = (course.graded(NAME).parent / "index.html").read_text()
     return Shown(
-        entered,
-        f"{row['points']}/{row['max_points']}",
-        f"{on_page[1]}/{on_page[2]}",
-        in_class[1],
-        in_course[1],
-        in_table[1],
-        f"{in_mail[1]}/{in_mail[2]}",
-        f"{handed_out[1]}/{handed_out[2]}",
-        exported_by_nbgrader(course, student),
-        exported(course, student, entered),
+        gradebook=entered,
+        csv=f"{row['points']}/{row['max_points']}",
+        student_page=found(points, page_of(course, student)),
+        class_page=found(rf'"row"><a [^>]*>{name}</a>{cell}([^<*]+)', page_of(course, "index")),
+        course_page=found(rf'{name}{cell}<a href="{NAME}/feedback/[^"]*">([^<*]+)', all_exercises),
+        terminal=found(rf"^{student} .*?(\S+/[\d.]+)", said),
+        mail=found(r"^(\S+) of (\S+) points", page_of(course, student, "txt")),
+        handed_out=found(points, delivered(course, student).read_text()),
+        nbgrader_export=f"{float(theirs['score']):g}/{float(theirs['max_score']):g}",
+        platform=exported(course, student, entered),
     )
-
-
-def exported_by_nbgrader(course: Course, student: str) -> str:
-    """The mark of a student in what `nbgrader export` writes."""
-    table = course.directory / "exported.csv"
-    app = ExportApp(coursedir=CourseDirectory(root=str(course.directory)))
-    with Gradebook(f"sqlite:///{course.directory / 'gradebook.db'}") as opened:
-        CleanCsv(parent=app, to=str(table)).export(opened)
-    with table.open(newline="") as file:
-        row = next(row for row in csv.DictReader(file) if row["student_id"] == student)
-    return f"{float(row['score']):g}/{float(row['max_score']):g}"
 
 
 def exported(course: Course, student: str, waiting: str) -> str:
@@ -156,9 +127,7 @@ def reported(course: Course) -> str:
 
 
 def autograde(course: Course, code: int = 0) -> str:
-    run = nbgrader("autograde", NAME, "--force", folder=course.directory)
-    assert run.code == code, run.out
-    return run.out
+    return nbgrader("autograde", NAME, "--force", folder=course.directory, code=code)
 
 
 def same(mark: str) -> Shown:
@@ -174,11 +143,12 @@ def append(file: Path, *lines: str) -> None:
         config.write("\n".join(["", *lines, ""]))
 
 
-def hand_in_late(course: Course, book: Gradebook, due: str = "2026-03-01 12:30:00 UTC") -> None:
+def hand_in_late(course: Course) -> None:
     """Have one student hand in most of a day late."""
     (course.submitted(NAME, LATE) / "timestamp.txt").write_text("2026-03-02 12:00:00 UTC")
-    book.find_submission(NAME, LATE).timestamp = parse_utc("2026-03-02 12:00:00 UTC")
-    book.update_or_create_assignment(NAME, duedate=due)
+    with gradebook(course) as book:
+        book.find_submission(NAME, LATE).timestamp = parse_utc("2026-03-02 12:00:00 UTC")
+        book.update_or_create_assignment(NAME, duedate="2026-03-01 12:30:00 UTC")
 
 
 def test_before_anybody_changes_a_mark_only_the_open_question_is_told(course: Course) -> None:
@@ -227,25 +197,24 @@ def test_a_course_of_an_earlier_version_is_known_wherever_it_lies(course: Course
 
 
 def test_what_cannot_be_read_has_no_mark_until_somebody_enters_one(
-    course: Course, book: Gradebook, tmp_path: Path
+    course: Course, tmp_path: Path
 ) -> None:
     course.submitted(NAME, "empty").mkdir(parents=True)
     assert grade(course).returncode == 1
-    table = tmp_path / "gradebook.csv"
+    canvas = tmp_path / "gradebook.csv"
     head = "Student,ID,SIS Login ID,Section,Attention (7)\r\n    Points Possible,,,,25\r\n"
-    table.write_text(f'{head}"A",1,empty,A,\r\n', encoding="utf-8")
-    export = ("export", "canvas", course.directory, "--into", table, "--to", tmp_path / "filled")
+    canvas.write_text(f'{head}"A",1,empty,A,\r\n', encoding="utf-8")
+    export = ("export", "canvas", course.directory, "--into", canvas, "--to", tmp_path / "filled")
     run = attn(*export)
     assert run.code == 1 and "empty: no mark" in run.out and "no notebook and no .py" in run.out
     run = report(course)
     assert run.code == 1, run.out
-    page = (course.graded(NAME) / "feedback" / "empty.html").read_text(encoding="utf-8")
-    delivered = course.feedback(NAME, "empty") / f"{NAME}.html"
-    assert "Not graded yet" in page and "Not graded yet" in delivered.read_text(encoding="utf-8")
+    for page in (page_of(course, "empty"), delivered(course, "empty").read_text("utf-8")):
+        assert "Not graded yet" in page
 
     cells = [f"check_{step.name}" for step in course.exercise(NAME).steps]
     for cell in (*cells, QUESTION):
-        by_hand(book, cell, "empty", manual_score=1.0)
+        by_hand(course, "empty", cell, 1.0)
     run = report(course)
     assert shown(course, "empty", run.out) == same("12/25")
     assert "empty: no mark" not in attn(*export).out
@@ -253,19 +222,19 @@ def test_what_cannot_be_read_has_no_mark_until_somebody_enters_one(
 
 
 def test_points_by_hand_the_late_policy_and_the_best_attempt_count_everywhere(
-    course: Course, book: Gradebook
+    course: Course,
 ) -> None:
     append(course.directory / "attn.toml", "[attempts]", 'counts = "best"')
     hand_in_of(course, RIGHT, WRONG)
-    by_hand(book, "check_softmax", WRONG, manual_score=1.5)
-    by_hand(book, "check_scale_scores", WRONG, extra_credit=1)
-    by_hand(book, QUESTION, LATE, manual_score=2)
+    by_hand(course, WRONG, "check_softmax", 1.5)
+    by_hand(course, WRONG, "check_scale_scores", None, extra=1)
+    by_hand(course, LATE, QUESTION, 2)
     configuration = course.directory / "nbgrader_config.py"
     offered = r"^# (c\.(?:AssignLatePenalties|LatePolicy)\..*)$"
     lines = re.findall(offered, configuration.read_text(), re.MULTILINE)
     assert len(lines) >= 2, "the configuration offers the policy"
     append(configuration, *lines)
-    hand_in_late(course, book)
+    hand_in_late(course)
     said = graded(course)
     assert shown(course, RIGHT, said) == same("22/25")
     assert shown(course, WRONG, said) == same("20.5/25")
@@ -279,29 +248,18 @@ def test_points_by_hand_the_late_policy_and_the_best_attempt_count_everywhere(
         "Other points in the gradebook than the automatic ones: 3 students.",
     ):
         assert words in in_words(said)
-    pages = course.graded(NAME) / "feedback"
-    page = (pages / f"{RIGHT}.html").read_text()
+    page = page_of(course, RIGHT)
     assert best in page and "they are not scaled" in page
-    page = (pages / f"{LATE}.html").read_text()
+    page = page_of(course, LATE)
     assert "2.4 points off for being late." in page and "Your code by itself earns 22 of 22" in page
 
 
 @pytest.mark.slow
-def test_a_penalty_goes_with_its_deadline(course: Course, book: Gradebook) -> None:
-    hand_in_late(course, book)
-    assert shown(course, LATE, graded(course)) == same("0/25")  # as this course is configured
-    book.db.expire_all()
-    book.find_assignment(NAME).duedate = None
-    book.db.commit()
-    assert shown(course, LATE, graded(course)) == same("22/25")
-
-
-@pytest.mark.slow
 def test_a_mark_by_hand_on_work_that_has_changed_is_listed_until_somebody_decides(
-    course: Course, book: Gradebook
+    course: Course,
 ) -> None:
-    by_hand(book, "check_scale_scores", WRONG, manual_score=0.5)
-    by_hand(book, "check_softmax", RIGHT, manual_score=1)
+    by_hand(course, WRONG, "check_scale_scores", 0.5)
+    by_hand(course, RIGHT, "check_softmax", 1)
     assert "`scale_scores`: 0.5 of 2 points by hand, in place of 0." in graded(course)
     hand_in_of(course, WRONG, RIGHT)
     hand_in_of(course, RIGHT, LATE)  # other work with the same points
@@ -309,9 +267,8 @@ def test_a_mark_by_hand_on_work_that_has_changed_is_listed_until_somebody_decide
         said = in_words(graded(course))
         for words in ("`scale_scores`: 0.5 of 2", "`softmax`: 1 of 2"):
             assert f"{words} points by hand, in place of 2; to be looked at again." in said
-    book.db.expire_all()
-    by_hand(book, "check_scale_scores", WRONG, manual_score=2)
-    by_hand(book, "check_softmax", RIGHT, manual_score=1)
+    by_hand(course, WRONG, "check_scale_scores", 2)
+    by_hand(course, RIGHT, "check_softmax", 1)
     assert "looked at again" not in graded(course)
 
 
@@ -329,12 +286,10 @@ def changed(course: Course, tmp_path: Path) -> Course:
 
 
 @pytest.mark.slow
-def test_a_change_of_points_sends_back_the_marks_by_hand_of_that_step_only(
-    course: Course, book: Gradebook
-) -> None:
+def test_a_change_of_points_sends_back_the_marks_by_hand_of_that_step_only(course: Course) -> None:
     """The list of steps with its points is another cell then, and the student's is the old one."""
-    by_hand(book, "check_softmax", LATE, manual_score=1.5)
-    by_hand(book, "check_scale_scores", WRONG, manual_score=1)
+    by_hand(course, LATE, "check_softmax", 1.5)
+    by_hand(course, WRONG, "check_scale_scores", 1)
     with (course.directory / "attn.toml").open("a") as facts:
         facts.write(f"\n[points.{NAME}]\ncreate_causal_mask = 3\nscale_scores = 4\n")
     assert attn("course", "update", course.directory, "--yes").code == 0
@@ -386,12 +341,10 @@ def test_steps_that_changed_after_the_release_are_refused(course: Course) -> Non
 
 
 @pytest.mark.slow
-def test_damaged_graded_notebooks_are_written_again_and_looked_at_again(
-    course: Course, book: Gradebook
-) -> None:
+def test_damaged_graded_notebooks_are_written_again_and_looked_at_again(course: Course) -> None:
     students = (RIGHT, WRONG, LATE)
     for student in students:
-        by_hand(book, "check_softmax", student, manual_score=1.5)
+        by_hand(course, student, "check_softmax", 1.5)
     for damages in (("", "{}", '{"cells": ['), ("[]", "[" * 100_000, '{"cells": 3}')):
         files = [course.autograded(NAME, student) / f"{NAME}.ipynb" for student in students]
         for file, damaged in zip(files, damages, strict=True):
@@ -405,20 +358,18 @@ def test_damaged_graded_notebooks_are_written_again_and_looked_at_again(
 
 
 @pytest.mark.slow
-def test_a_task_of_the_instructors_is_graded_by_hand(course: Course, book: Gradebook) -> None:
+def test_a_task_of_the_instructors_is_graded_by_hand(course: Course) -> None:
     path = course.source(NAME) / f"{NAME}.ipynb"
     notebook = nbformat.read(path, as_version=4)
-    facts: dict[str, object] = {"grade": False, "solution": False, "locked": True, "task": True}
-    facts |= {"points": 4, "grade_id": "project", "schema_version": 3, "cell_type": "markdown"}
-    notebook.cells.append(new_markdown_cell("Describe your layer.", metadata={"nbgrader": facts}))
+    facts = cell_facts("project", task=True, locked=True, points=4, cell_type="markdown")
+    notebook.cells.append(new_markdown_cell("Describe your layer.", metadata=facts))
     nbformat.write(notebook, path)
     assert attn("course", "update", course.directory, "--yes").code == 0
     release(course, NAME)
     said = graded(course)
     assert shown(course, LATE, said) == same("22/29")
     assert "`project` is not graded yet." in said
-    book.db.expire_all()
-    by_hand(book, "project", LATE, manual_score=3)
+    by_hand(course, LATE, "project", 3)
     assert shown(course, LATE, graded(course)) == same("25/29")
 
 
@@ -448,39 +399,35 @@ def test_points_for_a_part_of_the_checks_are_the_same_everywhere(course: Course)
     assert "4 of 4 submissions were judged before" in said
     assert shown(course, "part", said) == same("21/25")
     assert shown(course, RIGHT, said) == same("22/25")
-    page = (course.graded(NAME) / "feedback" / "part.html").read_text()
+    page = page_of(course, "part")
     assert "in 1 of 2 checks" in page and "1 of 2 points" in page
     assert shown(course, "part", reported(course)) == same("21/25")
     autograde(course)
     assert shown(course, "part", reported(course)) == same("21/25")
 
 
-def test_how_late_somebody_is_depends_on_the_attempt_that_counts(
-    course: Course, book: Gradebook
+def test_how_late_somebody_is_depends_on_the_attempt_that_counts_and_on_the_deadline(
+    course: Course,
 ) -> None:
-    hand_in_late(course, book)
-    append(
-        course.directory / "nbgrader_config.py", f'c.AssignLatePenalties.plugin_class = "{POLICY}"'
-    )
+    hand_in_late(course)
+    append(course.directory / "nbgrader_config.py", POLICY)
     settings = read_settings(course)
     with open_gradebook(course, settings, NAME) as (opened, notebook):
-        for seconds_before, points in ((0, 2.2), (23 * 60 * 60, 2.2), (24 * 60 * 60, 0)):
+        for seconds_before, points in ((24 * 60 * 60, 0), (23 * 60 * 60, 2.2), (0, 2.2)):
             counted = {LATE: CountedAttempt({}, seconds_before=seconds_before)}
             penalize_late(opened, settings, notebook, [RIGHT, LATE], counted)
             opened.db.expire_all()
             penalty = opened.find_submission(NAME, LATE).late_submission_penalty
             assert penalty == pytest.approx(points), seconds_before
+        opened.find_assignment(NAME).duedate = None
+        opened.db.commit()
+        penalize_late(opened, settings, notebook, [LATE], {})
+        assert opened.find_submission(NAME, LATE).late_submission_penalty == 0
 
 
-def test_a_wrong_setting_of_the_late_policy_is_told_with_its_file(
-    course: Course, book: Gradebook
-) -> None:
-    hand_in_late(course, book)
-    append(
-        course.directory / "nbgrader_config.py",
-        f'c.AssignLatePenalties.plugin_class = "{POLICY}"',
-        "c.LatePolicy.percent_per_day = 200",
-    )
+def test_a_wrong_setting_of_the_late_policy_is_told_with_its_file(course: Course) -> None:
+    hand_in_late(course)
+    append(course.directory / "nbgrader_config.py", POLICY, "c.LatePolicy.percent_per_day = 200")
     settings = read_settings(course)
     with (
         open_gradebook(course, settings, NAME) as (opened, notebook),
@@ -493,14 +440,12 @@ def test_a_wrong_setting_of_the_late_policy_is_told_with_its_file(
 
 @pytest.mark.slow
 def test_the_best_attempt_and_the_penalty_of_that_attempt_are_the_same_by_every_command(
-    course: Course, book: Gradebook
+    course: Course,
 ) -> None:
     append(course.directory / "attn.toml", "[attempts]", 'counts = "best"')
-    append(
-        course.directory / "nbgrader_config.py",
-        f'c.AssignLatePenalties.plugin_class = "{POLICY}"',
-    )
-    book.update_or_create_assignment(NAME, duedate="2026-03-01 12:00:00 UTC")
+    append(course.directory / "nbgrader_config.py", POLICY)
+    with gradebook(course) as book:
+        book.update_or_create_assignment(NAME, duedate="2026-03-01 12:00:00 UTC")
     for day, work in ((2, RIGHT), (4, WRONG)):
         hand_in_of(course, RIGHT, work)
         (course.submitted(NAME, RIGHT) / "timestamp.txt").write_text(f"2026-03-0{day} 11:00:00 UTC")
@@ -511,17 +456,3 @@ def test_the_best_attempt_and_the_penalty_of_that_attempt_are_the_same_by_every_
     facts = course.directory / "attn.toml"
     facts.write_text(facts.read_text().replace('"best"', '"last"'))
     assert shown(course, RIGHT, graded(course)) == same("14/25")  # three days late, and not scaled
-
-
-@pytest.mark.slow  # tests/cli/test_report.py holds the same of a folder
-def test_what_a_report_prints_after_a_rule_has_changed_works_and_loses_nothing(
-    course: Course, book: Gradebook
-) -> None:
-    by_hand(book, "check_scale_scores", WRONG, manual_score=2)
-    before = shown(course, WRONG, reported(course))
-    facts = course.directory / "attn.toml"
-    facts.write_text("layer_earns_steps = false\n" + facts.read_text())
-    early = report(course)
-    assert early.code == 2 and "was graded without `--steps-earn-alone`" in in_words(early.out)
-    assert shown(course, WRONG, graded(course)) == before
-    assert shown(course, WRONG, reported(course)) == before

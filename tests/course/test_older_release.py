@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
-from nbgrader.api import Gradebook
 
 from autograder.course.creation import Course
 from autograder.course.gradebook_entries import read_gradebook
@@ -25,13 +24,16 @@ from course.changing_course import (
     done,
     formgrader,
     grade,
-    gradebook_of,
+    gradebook,
     hand_in,
     marks,
+    needs_you,
+    page_of,
     read,
     rebuild,
     release,
     released_course,
+    row_of,
     update,
 )
 
@@ -50,23 +52,16 @@ def course(tmp_path: Path) -> Course:
     return made
 
 
-def test_a_question_that_a_student_never_saw_is_open_and_not_zero(course: Course) -> None:
-    grade(course)
-    assert points_of(course, RIGHT, LATER) == (None, True, "not in the release")
-    assert points_of(course, WRONG, LATER) == (0.0, False, "No response.")
-    assert points_of(course, RIGHT, QUESTION) == (0.0, False, "No response."), "they saw that one"
-
-
 def test_a_page_and_the_table_do_not_call_it_a_question_that_waits_for_its_points(
     course: Course,
 ) -> None:
     grade(course)
-    table = (course.graded(FIFTH) / "grades.csv").read_text(encoding="utf-8")
-    reasons = {row["student"]: row["reason"] for row in csv.DictReader(table.splitlines())}
-    page = (course.graded(FIFTH) / "feedback" / f"{RIGHT}.txt").read_text(encoding="utf-8")
+    page = page_of(course, RIGHT, "txt")
     told = f"`{LATER}` is not in the release that was handed in, and has no points."
-    assert told in reasons[RIGHT] and told in " ".join(page.split())
-    assert told not in reasons[WRONG] and f"`{LATER}` is not graded yet" not in page
+    assert told in row_of(course, RIGHT)["reason"] and told in " ".join(page.split())
+    assert (
+        told not in row_of(course, WRONG)["reason"] and f"`{LATER}` is not graded yet" not in page
+    )
     exported = class_marks(
         read_outlines(course.graded(FIFTH) / "verdicts"), read_gradebook(course, FIFTH)
     )
@@ -74,13 +69,22 @@ def test_a_page_and_the_table_do_not_call_it_a_question_that_waits_for_its_point
     assert exported[RIGHT].reason == f"`{LATER}` is not in the release that was handed in"
 
 
-def test_both_ways_of_grading_leave_it_open(course: Course) -> None:
-    grade(course)
-    by_hand(course, RIGHT, LATER, 0)  # what was there before does not matter
-    for student in (RIGHT, WRONG):
-        done(formgrader(course).autograde(FIFTH, student, force=True))
-    assert points_of(course, RIGHT, LATER) == (None, True, "not in the release")
-    assert points_of(course, WRONG, LATER) == (0.0, False, "No response.")
+def test_a_question_that_a_student_never_saw_is_open_and_not_zero_in_both_ways(
+    course: Course,
+) -> None:
+    def by_command() -> None:
+        grade(course)
+
+    def by_button() -> None:
+        for student in (RIGHT, WRONG):
+            done(formgrader(course).autograde(FIFTH, student, force=True))
+
+    for graded in (by_command, by_button):
+        graded()
+        assert points_of(course, RIGHT, LATER) == (None, True, "not in the release")
+        assert points_of(course, WRONG, LATER) == (0.0, False, "No response.")
+        assert points_of(course, RIGHT, QUESTION) == (0.0, False, "No response."), "they saw that"
+        by_hand(course, RIGHT, LATER, 0)  # what was there before does not matter
 
 
 def test_the_list_says_who_never_saw_it_and_what_to_do_until_it_is_done(course: Course) -> None:
@@ -137,21 +141,14 @@ def test_a_step_that_came_later_is_told_too(tmp_path: Path) -> None:
     assert item["reason"] == "`deviation` is not in this student's release."
 
 
-def older(course: Course) -> list[dict[str, list[str] | str]]:
+def older(course: Course) -> list[dict[str, Any]]:
     """Grade, and return who holds an older release."""
+    grade(course)
     return [item for item in needs_you(course) if item["kind"] == "older_release"]
 
 
-def needs_you(course: Course) -> list[dict[str, list[str] | str]]:
-    grade(course)
-    found: list[dict[str, list[str] | str]] = json.loads(
-        (course.graded(FIFTH) / "needs-you.json").read_text()
-    )["needs_you"]
-    return found
-
-
 def points_of(course: Course, student: str, cell: str) -> tuple[float | None, bool, str]:
-    with Gradebook(gradebook_of(course)) as book:
+    with gradebook(course) as book:
         entered = book.find_grade(cell, FIFTH, FIFTH, student)
         said = book.find_comment(cell, FIFTH, FIFTH, student).auto_comment or ""
         said = "not in the release" if "not in the release" in said else said

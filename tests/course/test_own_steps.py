@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
 from autograder.authoring.leak import text_of
-from autograder.course.adjusted_exercise import ADJUSTED
+from autograder.course.adjusted_exercise import (
+    ADJUSTED,
+    last_line_about,
+    read_own_steps,
+    without_cells,
+)
 from autograder.course.adjustment import LEFT_OUT, OWN
-from autograder.course.creation import Course, create_course, read_course
+from autograder.course.creation import Course, read_course
+from autograder.errors import KitError
 from autograder.values.exercise import read_exercise
 from course.changing_course import (
     FIFTH,
@@ -21,20 +28,103 @@ from course.changing_course import (
     marks,
     nbgrader,
     new_course,
+    page_of,
     read,
     release,
     update,
 )
-from course.own_steps import ANSWER, shown_files, write_own_steps
+from support.fifth_exercise import fifth_exercise
 from support.gradebook_scores import scores
-from support.released_course import NAME, ROOT
+from support.released_course import NAME, ROOT, kit_course
 
 WIDEST = "widest"
+STEPS = """\
+[[steps]]
+name = "widest"
+title = "The widest row"
+points = 3
+"""
+ANSWER = "return np.max(np.ptp(x, axis=-1), axis=-1)"
+SOLUTION = f'''\
+"""What students write."""
+
+# %% [markdown]
+# ## The widest row
+#
+# How far apart are the largest and the smallest number of the widest row?
+
+
+# %%
+def widest(x: Float[np.ndarray, "B S D"]) -> Float[np.ndarray, "B"]:
+    """Return the range of the widest row of each sequence.
+
+    x: (B, S, D). Returns (B,).
+    """
+    ### BEGIN SOLUTION
+    {ANSWER}
+    ### END SOLUTION
+'''
+GRADERS = '''\
+"""The checks of our own step."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+
+@pytest.mark.step("widest")
+@pytest.mark.public
+def test_widest(student, draw):
+    """the range of the widest row"""
+    student(draw("B S D")).agrees()
+'''
+MISTAKES = '''\
+import numpy as np
+
+
+class widest:
+    def narrowest(x):
+        """You return the range of the narrowest row. Which of them is asked for?"""
+        return np.min(np.ptp(x, axis=-1), axis=-1)
+'''
+FILES = {
+    "steps.toml": STEPS,
+    "solution.py": SOLUTION,
+    "graders.py": GRADERS,
+    "misconceptions.py": MISTAKES,
+}
+# A second check of one name, before the first.
+TWICE = """\
+@pytest.mark.step("widest")
+def test_widest(student, draw):
+    pass
+
+
+@pytest.mark.step"""
 
 
 @pytest.fixture
 def course(tmp_path: Path) -> Course:
     return new_course(tmp_path / "there")
+
+
+def write_own_steps(course: Path, exercise: str, **changed: tuple[str, str]) -> Path:
+    """Write the files of the step; `changed` replaces a text in the file of that name."""
+    folder = course / OWN / exercise
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in FILES.items():
+        old, new = changed.get(Path(name).stem, ("", ""))
+        assert old in text
+        (folder / name).write_text(text.replace(old, new) if old else text, encoding="utf-8")
+    return folder
+
+
+def shown_files(document: str) -> dict[str, str]:
+    """Return the three files that the instructors' page shows, by their names."""
+    part = document.partition("**Steps of your own**")[2].partition("\n## ")[0]
+    texts = re.findall(r"^```(?:toml|python)\n(.*?)^```$", part, re.MULTILINE | re.DOTALL)
+    return dict(zip(("steps.toml", "solution.py", "graders.py"), texts, strict=True))
 
 
 def set_points(course: Course, *lines: str) -> None:
@@ -75,9 +165,8 @@ def test_an_own_step_is_released_graded_and_explained_like_those_of_the_kit(
     kits = most - 3
     want = {"right": most, "other": most, "named": kits, "wrong": kits, "blank": kits}
     assert marks(course) == want
-    pages = course.graded(FIFTH) / "feedback"
-    assert "You return the range of the narrowest row." in (pages / "named.txt").read_text()
-    assert WIDEST in (pages / "index.html").read_text(encoding="utf-8")
+    assert "You return the range of the narrowest row." in page_of(course, "named", "txt")
+    assert WIDEST in page_of(course, "index")
     for given in course.release(FIFTH).iterdir():
         assert ANSWER not in text_of(given.name, given.read_bytes()), given
 
@@ -105,10 +194,11 @@ def test_an_own_step_that_is_taken_back_is_gone(course: Course) -> None:
         ("solution", "np.max(", "np.maxx(", "np.maxx", 16),
         ("solution", "def widest(", "def center(", "center is the name of something else", 10),
         ("solution", "    ### BEGIN SOLUTION\n", "", "never began", 16),
-        ("steps", '"widest"', '"wider"', "wider has no function", 0),
+        ("steps", '"widest"', '"wider"', "write `def wider` in solution.py", 0),
+        ("graders", "@pytest.mark.step", TWICE, "two checks have the name", 0),
+        ("graders", ".agrees()", "", "has no worked example", 0),
+        ("solution", "# How far", f"# {ANSWER}\n# How far", "a line of a solution is", 0),
         ("steps", "points = 3", 'points = "three"', "cannot be used", 0),
-        ("steps", "points = 3", "point = 3", "cannot be used", 0),
-        ("steps", "[[steps]]", "[[step]]", "cannot be used", 0),
         ("steps", '"widest"', '"center"', "two steps with the name center", 0),
         ("misconceptions", "class widest", "class wides", "is not in any step's class", 0),
     ],
@@ -120,8 +210,97 @@ def test_a_mistake_in_the_own_files_is_told_with_file_and_line(
     run = check(course)
     assert run.code == 2 and fact in run.out, run.out
     kind = "toml" if file == "steps" else "py"
-    place = f"where: {folder / file}.{kind}"
-    assert (f"{place}:{line}" if line else place) in run.out, run.out
+    place, where = f"{folder / file}.{kind}", run.out.partition("where: ")[2]
+    assert (f"{place}:{line}" if line else place) in where, run.out
+    assert str(ADJUSTED) not in run.out
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fact"),
+    [
+        ("points = 3", "points = true", "the points of step widest: True is not a number"),
+        ("points = 3", "point = 3", "step widest has no points"),
+        ('"widest"', "3", "the name of step 1: 3 is not a name that a step can have"),
+        ('"widest"', '"check_center"', "not a name that a step can have"),
+        ('"widest"', '"setup"', "not a name that a step can have"),
+        ('"widest"', '"print"', "not a name that a step can have"),
+        ('"widest"', '"entropi\u00e9"', "not a name that a step can have"),
+        ('"widest"', '"__init__"', "not a name that a step can have"),
+        ('"widest"', f'"{"w" * 51}"', "not a name that a step can have"),
+        ('"The widest row"', "3", "the title of step widest: 3 is not a line of text"),
+        ('"The widest row"', '"a\\nb"', "is not a line of text"),
+        ("points = 3", 'points = 3\nhints = "one"', "the hints of step widest: 'one' is not a"),
+        ("points = 3", "points = 3\npriority = 1", "step widest has `priority`; there may be: n"),
+        ("points = 3", "points = 3\n[grading]\nseed = 3", "[grading] has `seed`; there may be: s"),
+        ("points = 3", "points = 3\n[grading]\nwithout = 3", "[grading.without] is not a table"),
+        ("points = 3", "points = 3\n[grading.sizes]\nB = 9", "[grading.sizes] has B, as the kit's"),
+        ("[[steps]]", "grading = 3\n[[steps]]", "[grading] is not a table"),
+        ("[[steps]]", "[steps]", "it has no [[steps]]"),
+        ("points = 3", "points = ", "it is not valid TOML"),
+    ],
+)
+def test_an_entry_that_cannot_be_used_is_told_in_words(
+    tmp_path: Path, old: str, new: str, fact: str
+) -> None:
+    folder = write_own_steps(tmp_path, FIFTH, steps=(old, new))
+    kit = read_exercise(fifth_exercise(tmp_path))
+    with pytest.raises(KitError) as told:
+        read_own_steps(kit, folder)
+    assert told.value.fact.startswith("steps.toml cannot be used: ") and fact in told.value.fact
+    assert told.value.place == str(folder / "steps.toml") and told.value.cure
+
+
+def test_what_an_editor_leaves_in_the_folder_and_in_the_files_breaks_nothing(
+    course: Course,
+) -> None:
+    folder = write_own_steps(course.directory, FIFTH)
+    (folder / ".ipynb_checkpoints").mkdir()
+    (folder / "notes.old").mkdir()
+    for file in folder.glob("*.*"):
+        if file.is_file():
+            file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n"))
+    assert "the step `widest` is new" in update(course)
+    stub = (course.source(FIFTH) / f"{FIFTH}.py").read_bytes()
+    assert b"def widest(" in stub and b"\r" not in stub
+
+
+def test_steps_for_an_exercise_that_the_course_does_not_have_are_named(course: Course) -> None:
+    folder = write_own_steps(course.directory, FIFTH)
+    folder.rename(folder.with_name("fitfh"))
+    run = check(course)
+    assert run.code == 1 and "Nobody reads these" in run.out and "own-steps/fitfh" in run.out
+
+
+def test_a_misspelt_step_in_attn_toml_is_looked_for_there(course: Course) -> None:
+    write_own_steps(course.directory, FIFTH)
+    with (course.directory / "attn.toml").open("a", encoding="utf-8") as facts:
+        facts.write(f"\n[points.{FIFTH}]\nwidest = 4\n")
+    run = check(course)
+    assert run.code == 2 and "there is no step 'widest' in the kit's" in run.out
+    assert f"where: attn.toml, [points.{FIFTH}]" in run.out
+    assert f"of your own stand in own-steps/{FIFTH}/steps.toml" in run.out, run.out
+
+
+def test_a_standing_check_that_the_reference_fails_says_how_to_switch_it_off(
+    course: Course,
+) -> None:
+    folder = write_own_steps(
+        course.directory,
+        FIFTH,
+        solution=(ANSWER, "return np.max(np.sum(x * np.log(x), axis=-1), axis=-1)"),
+        graders=('student(draw("B S D"))', 'student(np.exp(draw("B S D")))'),
+    )
+    (folder / "misconceptions.py").unlink(missing_ok=True)
+    run = check(course)
+    told = re.search(r"fails the check standing_(\w+)", run.out)
+    assert run.code == 2 and told, run.out
+    cure = run.out.partition("write below [grading.without.widest]: ")[2].splitlines()[0]
+    assert f'{told[1]} = "the reason"' in cure, run.out
+    steps = folder / "steps.toml"
+    off = "\n".join(["", "[grading.without.widest]", *cure.split(", "), ""])
+    steps.write_text(steps.read_text(encoding="utf-8") + off, encoding="utf-8")
+    again = check(course)
+    assert f"fails the check standing_{told[1]}" not in again.out, again.out
 
 
 @pytest.mark.slow
@@ -140,11 +319,32 @@ def test_a_fault_of_an_own_check_costs_nobody_points_and_says_where_it_is(course
     assert f"{folder / 'graders.py'}:13" in said and "Correct it there" in said
 
 
-@pytest.mark.parametrize("missing", ["steps.toml", "solution.py", "graders.py"])
-def test_a_file_that_is_missing_is_named(course: Course, missing: str) -> None:
-    (write_own_steps(course.directory, FIFTH) / missing).unlink()
+@pytest.mark.parametrize(
+    ("file", "content", "fact"),
+    [
+        ("steps.toml", None, "steps.toml"),
+        ("solution.py", None, "solution.py"),
+        ("graders.py", None, "graders.py"),
+        ("graders.py", "a folder", "graders.py is a link, a folder, a pipe or a device"),
+        ("graders.py", b"x = 1\n# \xe9\n", "graders.py is not UTF-8"),
+        ("graders.py", b"x = 1\0\n", "null bytes"),
+        ("graders.py", b"x = " + b"-" * 100_000 + b"1\n", "is nothing that Python can read"),
+    ],
+    ids=["steps", "solution", "graders", "folder", "latin-1", "null byte", "deep"],
+)
+def test_a_file_that_is_missing_or_holds_no_code_is_told_in_words(
+    course: Course, file: str, content: bytes | str | None, fact: str
+) -> None:
+    path = write_own_steps(course.directory, FIFTH) / file
+    path.unlink()
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    elif content:
+        path.mkdir()
     run = check(course)
-    assert run.code == 2 and missing in run.out and f"{OWN}/{FIFTH}" in run.out, run.out
+    assert run.code == 2 and fact in run.out and f"{OWN}/{FIFTH}" in run.out, run.out
+    assert content is None or f"where: {path}" in run.out
+    assert "Traceback" not in run.out and "None" not in run.out
 
 
 @pytest.mark.slow
@@ -182,12 +382,7 @@ def test_points_that_are_not_clear_are_refused(course: Course, line: str, fact: 
 @pytest.mark.slow
 def test_a_bonus_is_left_out_or_counts_as_the_course_says(tmp_path: Path) -> None:
     name, bonus = "torch_multi_head", "CausalMultiHeadAttention"
-    course = create_course(
-        tmp_path / "course",
-        solutions=ROOT / "solutions",
-        assignments=ROOT / "assignments",
-        exercises=(name,),
-    )
+    course = kit_course(tmp_path / "course", name)
     facts = course.directory / "attn.toml"
     plain = facts.read_text(encoding="utf-8")
     facts.write_text(f'{plain}\n[points.{name}]\n{bonus} = "{LEFT_OUT}"\n', encoding="utf-8")
@@ -208,12 +403,7 @@ def test_a_bonus_is_left_out_or_counts_as_the_course_says(tmp_path: Path) -> Non
 
 @pytest.mark.slow
 def test_the_files_that_the_page_shows_are_graded_alike_in_both_ways(tmp_path: Path) -> None:
-    course = create_course(
-        tmp_path / "course",
-        solutions=ROOT / "solutions",
-        assignments=ROOT / "assignments",
-        exercises=(NAME,),
-    )
+    course = kit_course(tmp_path / "course")
     folder = course.directory / OWN / NAME
     folder.mkdir(parents=True)
     shown = shown_files((ROOT / "docs" / "instructors.md").read_text(encoding="utf-8"))
@@ -234,6 +424,52 @@ def test_the_files_that_the_page_shows_are_graded_alike_in_both_ways(tmp_path: P
         "ada": most,
         "ben": most - 2,
     }
-    run = nbgrader("autograde", NAME, "--force", folder=course.directory)
-    assert run.code == 0, run.out
+    nbgrader("autograde", NAME, "--force", folder=course.directory)
     assert scores(course, NAME) == graded
+
+
+# --- the prose around a step: what goes along, and where another comes
+
+TWO_STEPS = """\
+# %% [markdown]
+# ## 1. First
+
+# %%
+def first(): ...
+
+# %% [markdown]
+# A question about the first.
+
+# %% active="ipynb"
+# print("a trial of the first")
+
+# %% [markdown]
+# ## 2. Second
+
+# %%
+def second(): ...
+
+# %% [markdown]
+# A question about the second.
+
+# %% [markdown]
+# ## The end
+"""
+
+
+def test_a_step_that_is_left_out_takes_the_prose_above_and_below_it_along() -> None:
+    text = without_cells(TWO_STEPS, ["second"])
+    assert "second" not in text.lower()
+    assert text == TWO_STEPS[: TWO_STEPS.index("# %% [markdown]\n# ## 2.")] + (
+        "# %% [markdown]\n# ## The end\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("step", "last"), [("first", "# A question about the first."), ("second", "second.")]
+)
+def test_what_is_added_after_a_step_comes_behind_the_prose_below_it(step: str, last: str) -> None:
+    lines = TWO_STEPS.split("\n")
+    number = lines.index(f"def {step}(): ...") + 1
+    about = "\n".join(lines[: last_line_about(TWO_STEPS, number)]).rstrip()
+    assert about.endswith(last)

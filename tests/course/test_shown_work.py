@@ -12,19 +12,19 @@ from typing import Any
 import nbformat
 import pytest
 from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from autograder.course.creation import Course, create_course
-from autograder.course.page import ELSEWHERE, clean_markdown
+from autograder.course.creation import Course
+from autograder.course.page import ELSEWHERE, PlainText, clean_markdown
 from autograder.course.shown_work import (
     MOST_PICTURES,
     MOST_TEXT,
     shown_attachments,
     shown_outputs,
 )
-from course.changing_course import nbgrader
+from course.changing_course import graded_by_hand, nbgrader
 from demo.run import release
-from support.released_course import NAME, ROOT, grade
+from support.released_course import NAME, grade, kit_course
 
 PNG = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJg"
@@ -109,20 +109,40 @@ def test_attachments_that_are_none_are_left_out() -> None:
     assert shown_attachments({"attachments": [1]}) == {}
 
 
+def shown(facts: dict[str, object], *outputs: Any) -> list[str]:
+    """What nbgrader's own pages and formgrader show below a cell."""
+    cell = new_code_cell("check(softmax)", metadata={"nbgrader": facts}, outputs=list(outputs))
+    notebook, _ = PlainText().preprocess(  # type: ignore[no-untyped-call]
+        new_notebook(cells=[cell]), {}
+    )
+    return [output.data["text/plain"] for output in notebook.cells[0].outputs]
+
+
+def test_the_number_that_nbgrader_reads_stands_only_in_the_score_beside_it() -> None:
+    words, number, array = (
+        new_output(kind, {"text/plain": text})
+        for kind, text in (
+            ("display_data", "softmax: right."),
+            ("execute_result", "2.0"),
+            ("execute_result", "array([1.0])"),
+        )
+    )
+    check: dict[str, object] = {"grade": True, "solution": False, "grade_id": "check_softmax"}
+    answer = {"grade": False, "solution": True, "grade_id": "softmax"}
+    assert shown(check, words, number) == ["softmax: right."]
+    assert shown(check, array) == ["array([1.0])"], "it is no score"
+    assert shown(answer, number) == shown(answer | {"grade": True}, number) == ["2.0"]
+
+
 @pytest.fixture
 def course(tmp_path: Path) -> Course:
     """A course with two questions of the instructor's own; Ada has answered both."""
-    made = create_course(
-        tmp_path / "course",
-        solutions=ROOT / "solutions",
-        assignments=ROOT / "assignments",
-        exercises=(NAME,),
-    )
+    made = kit_course(tmp_path / "course")
     path = made.source(NAME) / f"{NAME}.ipynb"
     notebook = nbformat.read(path, as_version=4)
     notebook.cells += [
-        new_code_cell("# Draw it.", metadata={"nbgrader": question("drawing")}),
-        new_markdown_cell("Your sketch:", metadata={"nbgrader": question("sketch")}),
+        new_code_cell("# Draw it.", metadata=graded_by_hand("drawing")),
+        new_markdown_cell("Your sketch:", metadata=graded_by_hand("sketch")),
     ]
     nbformat.write(notebook, path)
     release(made, NAME)
@@ -145,16 +165,10 @@ def course(tmp_path: Path) -> Course:
     return made
 
 
-def question(name: str) -> dict[str, Any]:
-    facts: dict[str, Any] = {"grade": True, "solution": True, "locked": False, "task": False}
-    return {**facts, "grade_id": name, "points": 3, "schema_version": 3}
-
-
 def graded(course: Course) -> tuple[NotebookNode, str]:
     """Ada's graded notebook, and nbgrader's own page of it."""
     path = course.autograded(NAME, "ada") / f"{NAME}.ipynb"
-    run = nbgrader("generate_feedback", NAME, "--force", folder=course.directory)
-    assert run.code == 0, run.out
+    nbgrader("generate_feedback", NAME, "--force", folder=course.directory)
     page = course.feedback(NAME, "ada") / f"{NAME}.html"
     return nbformat.read(path, as_version=4), page.read_text(encoding="utf-8")
 
@@ -165,8 +179,7 @@ def test_who_grades_by_hand_sees_the_outputs_and_the_pictures(course: Course) ->
         if command == "attn":
             assert grade(course).returncode == 0
         else:
-            run = nbgrader("autograde", NAME, "--force", folder=course.directory)
-            assert run.code == 0, run.out
+            nbgrader("autograde", NAME, "--force", folder=course.directory)
         shutil.rmtree(course.graded(NAME))  # so that nbgrader makes its own page
         notebook, page = graded(course)
         drawing, sketch = notebook.cells[-2:]

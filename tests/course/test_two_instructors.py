@@ -45,10 +45,10 @@ class SharedFolder:
         shutil.copytree(ROOT / "assignments", folder / "assignments")
         self._seen = (folder,)
 
-    def run(self, user: int, *command: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            self.words(user, *command), env=self.env(user), capture_output=True, text=True
-        )
+    def run(self, user: int, *command: str) -> None:
+        words, env = self.words(user, *command), self.env(user)
+        done = subprocess.run(words, env=env, capture_output=True, text=True)
+        assert done.returncode == 0, f"{user}: {command}\n{done.stdout}{done.stderr}"
 
     def words(self, user: int, *command: str) -> list[str]:
         inside = ("sh", "-c", 'umask 022; cd "$0"; exec "$@"', str(self.place), *command)
@@ -70,10 +70,8 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> SharedFolder:
     folder = SharedFolder(tmp_path_factory.mktemp("group"))
     beside = folder.path.parent
     where = ("--solutions", str(beside / "solutions"), "--assignments", str(beside / "assignments"))
-    done = folder.run(ADA, *ATTN, "course", "new", "course", "--exercise", NAME, *where)
-    assert done.returncode == 0, done.stderr
-    done = folder.run(ADA, *NBGRADER, "generate_assignment", NAME)
-    assert done.returncode == 0, done.stderr
+    folder.run(ADA, *ATTN, "course", "new", "course", "--exercise", NAME, *where)
+    folder.run(ADA, *NBGRADER, "generate_assignment", NAME)
     course = read_course(folder.place)
     for student in sample_class(*STUDENTS):
         hand_in(
@@ -97,8 +95,7 @@ def closed_to_the_group(folder: Path) -> list[str]:
 
 
 def test_the_second_may_write_the_gradebook_before_anybody_has_graded(shared: SharedFolder) -> None:
-    done = shared.run(BOB, *NBGRADER, "db", "student", "add", "late-enrolled")
-    assert done.returncode == 0, done.stderr
+    shared.run(BOB, *NBGRADER, "db", "student", "add", "late-enrolled")
 
 
 def test_what_one_has_collected_is_replaced_by_the_other(shared: SharedFolder) -> None:
@@ -120,9 +117,9 @@ def test_what_one_has_collected_is_replaced_by_the_other(shared: SharedFolder) -
         handed_in.mkdir()
         (handed_in / f"{NAME}.py").write_text(f"hour = {hour}\n")
         (handed_in / "timestamp.txt").write_text(time)
-        done = shared.run(user, *NBGRADER, "collect", NAME, "--update")
+        shared.run(user, *NBGRADER, "collect", NAME, "--update")
         collected = shared.place / "submitted" / "root" / NAME / f"{NAME}.py"
-        assert done.returncode == 0 and f"hour = {hour}" in collected.read_text(), done.stderr
+        assert f"hour = {hour}" in collected.read_text()
     shutil.rmtree(collected.parents[1])
     for home in shared.homes.values():
         shutil.rmtree(home / ".jupyter")
@@ -137,8 +134,7 @@ def test_each_goes_on_where_the_other_has_stopped(shared: SharedFolder) -> None:
             (*ATTN, "course", "check", "."),
             (*NBGRADER, "generate_feedback", NAME, "--force"),
         ):
-            done = shared.run(user, *command)
-            assert done.returncode == 0, f"{user}: {command}\n{done.stdout}{done.stderr}"
+            shared.run(user, *command)
     assert closed_to_the_group(shared.place) == []
     secret = shared.place / "graded" / "input.secret"
     assert stat.S_IMODE(secret.stat().st_mode) == 0o660
@@ -150,15 +146,13 @@ def test_a_version_of_the_courses_own_can_be_replaced_by_each(shared: SharedFold
     versions = []
     for user, points in ((ADA, 3), (BOB, 4), (ADA, 5)):
         facts.write_text(f"{before}\n[points.{NAME}]\n{STEP} = {points}\n")
-        done = shared.run(user, *ATTN, "course", "update", ".", "--yes")
-        assert done.returncode == 0, done.stdout + done.stderr
+        shared.run(user, *ATTN, "course", "update", ".", "--yes")
         (version,) = (shared.place / ".course" / "exercises").iterdir()
         versions.append(version)
         assert closed_to_the_group(version) == []
     assert len(set(versions)) == 3
     facts.write_text(before)
-    done = shared.run(BOB, *ATTN, "course", "update", ".", "--yes")
-    assert done.returncode == 0, done.stdout + done.stderr
+    shared.run(BOB, *ATTN, "course", "update", ".", "--yes")
     assert not list((shared.place / ".course" / "exercises").iterdir())
 
 
@@ -190,6 +184,6 @@ def test_what_a_killed_run_of_one_left_is_removed_by_the_other(shared: SharedFol
         (left / "x.ipynb").write_text("{}")
         for path in (left, left / "x.ipynb"):
             os.chown(path, ADA, GROUP)
-    assert shared.run(BOB, *ATTN, "grade", ".", "--again").returncode == 0
-    assert shared.run(BOB, *NBGRADER, "autograde", NAME, "--force").returncode == 0
+    shared.run(BOB, *ATTN, "grade", ".", "--again")
+    shared.run(BOB, *NBGRADER, "autograde", NAME, "--force")
     assert not list(shared.place.glob(".*-left"))

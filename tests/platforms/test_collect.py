@@ -8,6 +8,7 @@ import stat
 import subprocess
 import warnings
 import zipfile
+from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path, PurePosixPath
 
@@ -70,6 +71,14 @@ def collect(zip_file: Path, folder: Path, *words: object) -> Run:
     return attn("platform", "collect", zip_file, "--to", folder, "--exercise", NAME, *words)
 
 
+def collected(folder: Path, files: Mapping[str, bytes | str], roster: str = "") -> Run:
+    """Collect a download of these files into `hw`, by this list of the class if there is one."""
+    listed = folder / "roster.csv"
+    listed.write_text(roster, "utf-8")
+    words = ("--roster", listed) if roster else ()
+    return collect(download(folder / "c.zip", files), folder / "hw", *words)
+
+
 def new_course(folder: Path) -> Course:
     assert attn("course", "new", folder, "--exercise", NAME).code == 0
     return read_course(folder)
@@ -85,7 +94,7 @@ def not_taken(folder: Path) -> dict[str, str]:
 
 
 def test_a_canvas_download_becomes_a_folder_for_each_student(tmp_path: Path) -> None:
-    run = collect(download(tmp_path / "submissions.zip", CANVAS), tmp_path / "hw")
+    run = collected(tmp_path, CANVAS)
     assert run.code == 0 and "recognised: Canvas" in run.out, run.out + run.err
     assert tree(tmp_path / "hw") == {
         "doejane/numpy_single_head.ipynb": "jane, second",
@@ -98,7 +107,7 @@ def test_a_canvas_download_becomes_a_folder_for_each_student(tmp_path: Path) -> 
 
 
 def test_a_moodle_download_is_read_with_folders_and_without(tmp_path: Path) -> None:
-    run = collect(download(tmp_path / "moodle.zip", MOODLE), tmp_path / "hw")
+    run = collected(tmp_path, MOODLE)
     assert run.code == 0 and "recognised: Moodle" in run.out, run.out + run.err
     assert tree(tmp_path / "hw") == {
         "jane_doe/numpy_single_head.ipynb": "jane",
@@ -109,13 +118,11 @@ def test_a_moodle_download_is_read_with_folders_and_without(tmp_path: Path) -> N
 
 
 def test_a_group_in_gradescope_has_handed_in_for_each_of_its_members(tmp_path: Path) -> None:
-    roster = tmp_path / "roster.csv"
-    roster.write_text(
+    roster = (
         "First Name,Last Name,SID,Email\nJane,Doe,4711,jane@uni.edu\n"
-        "Marie,Curie,99,marie@uni.edu\nEmmy,Noether,4712,e@uni.edu\n",
-        "utf-8",
+        "Marie,Curie,99,marie@uni.edu\nEmmy,Noether,4712,e@uni.edu\n"
     )
-    run = collect(download(tmp_path / "g.zip", GRADESCOPE), tmp_path / "hw", "--roster", roster)
+    run = collected(tmp_path, GRADESCOPE, roster)
     assert run.code == 0 and "recognised: Gradescope" in run.out, run.out + run.err
     assert tree(tmp_path / "hw") == {
         "4711/numpy_single_head.py": "jane",
@@ -139,16 +146,14 @@ def test_of_several_attempts_in_brightspace_the_last_with_work_in_it_counts(tmp_
     reasons = not_taken(tmp_path / "hw")
     assert reasons["index.html"] == "it says who handed in what"
     assert list(reasons.values()).count("a later attempt counts") == 1 and len(reasons) == 2
-    listed = tmp_path / "hw" / "collected.csv"
+    listed = tmp_path / "hw" / "collected.csv"  # it is a roster for the next download
     assert collect(zip_file, tmp_path / "again", "--roster", listed).code == 0
     assert tree(tmp_path / "again") == tree(tmp_path / "hw")
 
 
 def test_a_blackboard_download_has_a_login_and_an_attempt_in_every_name(tmp_path: Path) -> None:
-    roster = tmp_path / "roster.csv"
-    roster.write_text("student_id,username\nj1,JDoe1\nm1,mcurie\n", "utf-8")
-    zip_file = download(tmp_path / "b.zip", BLACKBOARD)
-    run = collect(zip_file, tmp_path / "hw", "--roster", roster)
+    roster = "student_id,username\nj1,JDoe1\nm1,mcurie\n"
+    run = collected(tmp_path, BLACKBOARD, roster)
     assert run.code == 0 and "recognised: Blackboard" in run.out, run.out + run.err
     assert tree(tmp_path / "hw") == {"j1/again.ipynb": "jane, second", "m1/x.py": "marie"}
 
@@ -178,7 +183,7 @@ def test_what_looks_like_another_platform_is_refused_aloud(
 
 
 def test_repositories_of_github_classroom_are_known_by_what_they_share(tmp_path: Path) -> None:
-    run = collect(download(tmp_path / "repos.zip", GITHUB), tmp_path / "hw")
+    run = collected(tmp_path, GITHUB)
     assert run.code == 0 and "recognised: GitHub Classroom" in run.out, run.out
     assert tree(tmp_path / "hw") == {
         "ada/numpy_single_head.ipynb": "ada",
@@ -193,7 +198,7 @@ def test_folders_files_and_zips_named_after_students_need_no_platform(tmp_path: 
         "hw1/bob.zip": zipped({"work/numpy_single_head.py": "bob", "__MACOSX/._x": "x"}),
         "hw1/carl.py": "carl",
     }
-    run = collect(download(tmp_path / "hw1.zip", files), tmp_path / "hw")
+    run = collected(tmp_path, files)
     assert run.code == 0 and "no platform" in run.out, run.out + run.err
     assert tree(tmp_path / "hw") == {
         "ada/numpy_single_head.py": "ada",
@@ -205,14 +210,12 @@ def test_folders_files_and_zips_named_after_students_need_no_platform(tmp_path: 
 def test_who_is_not_in_the_roster_or_not_alone_there_is_told_and_not_guessed(
     tmp_path: Path,
 ) -> None:
-    roster = tmp_path / "roster.csv"
-    roster.write_text(
+    roster = (
         "\ufeffStudent;ID;SIS Login ID;Section\n"
         "Doe, Jane;111;jdoe;A\nDoe, Jane;112;jdoe2;A\nCurie, Marie;;mcurie;A\n"
-        "Curie, Marie;;mcurie2;A\n",
-        "utf-8",
+        "Curie, Marie;;mcurie2;A\n"
     )
-    run = collect(download(tmp_path / "c.zip", CANVAS), tmp_path / "hw", "--roster", roster)
+    run = collected(tmp_path, CANVAS, roster)
     assert run.code == 1
     assert set(tree(tmp_path / "hw")) == {"jdoe/numpy_single_head.ipynb"}
     assert "curiemarie: several students have this name: mcurie, mcurie2" in run.out
@@ -245,18 +248,14 @@ def test_who_is_not_in_the_roster_or_not_alone_there_is_told_and_not_guessed(
 def test_a_list_is_read_in_other_languages_and_with_blanks_after_commas(
     tmp_path: Path, roster: str, ids: str
 ) -> None:
-    (tmp_path / "roster.csv").write_text(roster, "utf-8")
-    words = ("--roster", tmp_path / "roster.csv")
-    run = collect(download(tmp_path / "m.zip", MOODLE), tmp_path / "hw", *words)
+    run = collected(tmp_path, MOODLE, roster)
     assert run.code == 0, run.out + run.err
     wanted = [f"{ids}{number}" for number in (1, 2, 3)] if ids else ["jd", "jn", "mc"]
     assert sorted(name.split("/")[0] for name in tree(tmp_path / "hw")) == wanted
 
 
 def test_where_nobody_is_found_in_the_list_its_headings_are_named(tmp_path: Path) -> None:
-    (tmp_path / "roster.csv").write_text("Login,Kennung\njd,x9\nmc,x8\n", "utf-8")
-    words = ("--roster", tmp_path / "roster.csv")
-    run = collect(download(tmp_path / "m.zip", MOODLE), tmp_path / "hw", *words)
+    run = collected(tmp_path, MOODLE, "Login,Kennung\njd,x9\nmc,x8\n")
     assert run.code == 1 and "They are: Login, Kennung. Names are read below `name`" in run.out
 
 
@@ -272,14 +271,6 @@ def test_a_later_download_needs_a_word_before_it_replaces_what_is_there(tmp_path
     assert tree(tmp_path / "hw") == {"ada/x.py": "two", "bob/x.py": "bob"}
 
 
-def test_the_list_of_who_is_who_is_a_roster_for_the_next_download(tmp_path: Path) -> None:
-    collect(download(tmp_path / "c.zip", CANVAS), tmp_path / "hw")
-    listed = tmp_path / "hw" / "collected.csv"
-    run = collect(tmp_path / "c.zip", tmp_path / "again", "--roster", listed)
-    assert run.code == 0, run.out
-    assert tree(tmp_path / "again") == tree(tmp_path / "hw")
-
-
 def test_the_list_of_who_is_who_keeps_those_of_an_earlier_download(tmp_path: Path) -> None:
     late = {"turingalan_LATE_444_9009_numpy_single_head.py": "alan"}
     for name, files in {"1.zip": CANVAS, "2.zip": late}.items():
@@ -290,7 +281,7 @@ def test_the_list_of_who_is_who_keeps_those_of_an_earlier_download(tmp_path: Pat
 
 def test_no_name_makes_the_folder_look_like_a_course(tmp_path: Path) -> None:
     files = {"attn.toml.py": "x = 1", "nbgrader_config.py/x.py": "x = 1", "collected.csv.py": "x"}
-    assert collect(download(tmp_path / "c.zip", files), tmp_path / "hw").code == 0
+    assert collected(tmp_path, files).code == 0
     assert {path.name for path in (tmp_path / "hw").iterdir() if path.is_dir()} == {
         *("attn_toml", "nbgrader_config_py", "collected_csv")
     }
@@ -351,7 +342,7 @@ def test_a_bomb_costs_its_owner_a_file_and_nobody_else_anything(tmp_path: Path) 
         "fay/deep.zip": deep,
         "gus/broken.zip": b"PK no zip",
     }
-    run = collect(download(tmp_path / "c.zip", files), tmp_path / "hw")
+    run = collected(tmp_path, files)
     assert run.code == 1 and tree(tmp_path / "hw") == {"ada/x.py": "ada"}
     assert "as a zip bomb is (eve/bomb.zip/x.py)" in run.out
     assert "a zip inside more than 3 others" in run.out
@@ -380,7 +371,7 @@ def test_what_is_not_taken_is_counted_too_and_told_once(tmp_path: Path, name: st
             made.writestr(name.format(number), b"")
     stuffed = zipped({f"z{number}.zip": content.getvalue() for number in range(10)})
     files: dict[str, bytes | str] = {"eve.zip": stuffed, "ada.py": "ada"}
-    run = collect(download(tmp_path / "c.zip", files), tmp_path / "hw")
+    run = collected(tmp_path, files)
     assert run.code == 1 and tree(tmp_path / "hw")["ada/ada.py"] == "ada"
     assert "not taken whole: eve: more than" in run.out
     assert len(not_taken(tmp_path / "hw")) <= archive.MOST_NAMES_EACH
@@ -414,7 +405,7 @@ def test_nothing_of_students_lies_outside_of_where_it_goes(
     for folder in (killed, running):
         folder.mkdir(parents=True)
         (folder / "0").write_text("a student's")
-    run = collect(download(tmp_path / "c.zip", {"ada/x.py": "ada"}), tmp_path / "hw")
+    run = collected(tmp_path, {"ada/x.py": "ada"})
     assert run.code == 0, run.out + run.err
     assert set(tree(tmp_path / "hw")) == {"ada/x.py", f"{running.name}/0"}
 
@@ -433,7 +424,7 @@ def test_a_file_name_does_not_make_somebody_another_student(tmp_path: Path) -> N
         "evileve_222_9009_doejane_111_9999_x.py": "eve",
         "evileve_222_9010_zip.zip": zipped({"doejane_111_9999_x.py": "eve, too"}),
     }
-    assert collect(download(tmp_path / "c.zip", files), tmp_path / "hw").code == 0
+    assert collected(tmp_path, files).code == 0
     assert tree(tmp_path / "hw") == {
         "doejane/x.py": "jane",
         "evileve/doejane_111_9999_x.py": "eve",
@@ -443,7 +434,7 @@ def test_a_file_name_does_not_make_somebody_another_student(tmp_path: Path) -> N
 
 def test_a_file_name_does_not_make_the_download_another_platforms(tmp_path: Path) -> None:
     eve = {f"evileve_222_900{n}_x_assignsubmission_file_{n}.py": "eve" for n in range(4)}
-    run = collect(download(tmp_path / "c.zip", CANVAS | eve), tmp_path / "hw")
+    run = collected(tmp_path, CANVAS | eve)
     assert run.code == 0 and "recognised: Canvas" in run.out, run.out
     assert tree(tmp_path / "hw")["doejane/numpy_single_head.ipynb"] == "jane, second"
     mallory = {f"M_9_assignsubmission_file_1_2_{n}.py": "mallory" for n in range(4)}
@@ -487,7 +478,7 @@ def test_a_zip_that_points_before_its_beginning_costs_only_its_owner(
         "doejane_1_2_x.py": "jane",
         "evileve_2_3_x.zip": bytes(inner),
     }
-    run = collect(download(tmp_path / "c.zip", files), tmp_path / "hw")
+    run = collected(tmp_path, files)
     assert run.code == 1 and tree(tmp_path / "hw") == {"doejane/x.py": "jane"}, run.err
     assert "not taken: evileve: nothing that was handed in" in run.out
 
@@ -495,7 +486,7 @@ def test_a_zip_that_points_before_its_beginning_costs_only_its_owner(
 def test_a_number_in_a_file_name_means_a_later_hand_in_only_in_canvas(tmp_path: Path) -> None:
     folder = "Jane Doe_501_assignsubmission_file"
     files = {f"{folder}/{NAME}.py": "jane", f"{folder}/{NAME}-1.py": "an old copy"}
-    run = collect(download(tmp_path / "m.zip", files), tmp_path / "hw")
+    run = collected(tmp_path, files)
     assert run.code == 0, run.out + run.err
     assert tree(tmp_path / "hw") == {
         f"jane_doe/{NAME}.py": "jane",
@@ -504,10 +495,9 @@ def test_a_number_in_a_file_name_means_a_later_hand_in_only_in_canvas(tmp_path: 
 
 
 def test_a_name_does_not_make_somebody_the_student_who_has_another_number(tmp_path: Path) -> None:
-    roster = tmp_path / "roster.csv"
-    roster.write_text("student_id,name,canvas_id\njd1,Jane Doe,111\nmc2,Marie Curie,\n", "utf-8")
+    roster = "student_id,name,canvas_id\njd1,Jane Doe,111\nmc2,Marie Curie,\n"
     files = {"doejane_555_9001_x.py": "another Jane", "curiemarie_222_9002_x.py": "marie"}
-    run = collect(download(tmp_path / "c.zip", files), tmp_path / "hw", "--roster", roster)
+    run = collected(tmp_path, files, roster)
     assert run.code == 1 and tree(tmp_path / "hw") == {"mc2/x.py": "marie"}
     assert "not taken: doejane: not in the list of the class" in run.out
 
@@ -524,10 +514,9 @@ def test_a_name_does_not_make_somebody_the_student_who_has_another_number(tmp_pa
 def test_a_list_in_which_an_id_belongs_to_two_is_refused(
     tmp_path: Path, rows: str, code: int
 ) -> None:
-    roster = tmp_path / "roster.csv"
-    roster.write_text(f"student_id,name,canvas_id,section\n{rows}", "utf-8")
+    roster = f"student_id,name,canvas_id,section\n{rows}"
     files = {"doejane_11_9001_x.py": "jane"}
-    run = collect(download(tmp_path / "c.zip", files), tmp_path / "hw", "--roster", roster)
+    run = collected(tmp_path, files, roster)
     assert run.code == code and ("the id s1 belongs to two" in run.err) == bool(code)
 
 
@@ -576,7 +565,7 @@ def test_in_a_shared_course_the_others_can_use_what_was_collected(tmp_path: Path
 
 def test_a_file_and_a_folder_of_one_name_both_get_a_place(tmp_path: Path) -> None:
     inner = zipped({"x.py": "jane", "a": "file", "A/b.txt": "b", "a/c.txt": "c", "A~2": "2"})
-    run = collect(download(tmp_path / "c.zip", {"doejane_1_2_x.zip": inner}), tmp_path / "hw")
+    run = collected(tmp_path, {"doejane_1_2_x.zip": inner})
     assert run.code == 0, run.out + run.err
     assert sorted(tree(tmp_path / "hw").values()) == ["2", "b", "c", "file", "jane"]
     assert tree(tmp_path / "hw")["doejane/A~2/b.txt"] == "b"
@@ -584,7 +573,7 @@ def test_a_file_and_a_folder_of_one_name_both_get_a_place(tmp_path: Path) -> Non
 
 def test_two_who_would_be_one_student_are_told_and_not_mixed(tmp_path: Path) -> None:
     files = {"Ada/x.py": "one", "ada/x.py": "two", "bob/x.py": "bob"}
-    run = collect(download(tmp_path / "c.zip", files), tmp_path / "hw")
+    run = collected(tmp_path, files)
     assert run.code == 1 and tree(tmp_path / "hw") == {"bob/x.py": "bob"}
     assert run.out.count("several in the download would be") == 2
 
@@ -641,21 +630,20 @@ def test_everybody_is_delivered_as_soon_as_their_work_is_unpacked(
 
 def test_who_may_be_one_student_is_told_apart_when_all_is_unpacked(tmp_path: Path) -> None:
     """Of Ada, only the second folder holds anything that can be taken."""
-    roster = tmp_path / "roster.csv"
-    roster.write_text("student_id,name\ns1,Ada\ns2,Bob\n", "utf-8")
+    roster = "student_id,name\ns1,Ada\ns2,Bob\n"
     files: dict[str, bytes | str] = {
         "Ada_1_assignsubmission_file_/x.zip": b"none",
         "Bob_2_assignsubmission_file_/b.py": "bob",
         "Ada_3_assignsubmission_file_/a.py": "ada",
     }
-    run = collect(download(tmp_path / "c.zip", files), tmp_path / "hw", "--roster", roster)
+    run = collected(tmp_path, files, roster)
     assert tree(tmp_path / "hw") == {"s1/a.py": "ada", "s2/b.py": "bob"}, run.out
     assert "not taken: Ada: nothing that was handed in could be unpacked" in run.out
 
 
 def test_a_zip_belongs_to_whom_its_content_belongs_to(tmp_path: Path) -> None:
     files: dict[str, bytes | str] = {"ada.py.zip": zipped({"a.py": "ada"}), "bob.py": "bob"}
-    assert collect(download(tmp_path / "c.zip", files), tmp_path / "hw").code == 0
+    assert collected(tmp_path, files).code == 0
     assert tree(tmp_path / "hw") == {"ada_py/a.py": "ada", "bob/bob.py": "bob"}
 
 
@@ -663,8 +651,7 @@ def test_what_is_too_long_for_a_disk_costs_its_owner_alone(tmp_path: Path) -> No
     """Letters of three bytes, zips whose paths are short each, and an id that is no folder's."""
     letter = "名"
     wide, inner = "/".join([letter * 60] * 28), "/".join(["x" * 90] * 20)
-    roster = tmp_path / "roster.csv"
-    roster.write_text(f"student_id,name\na,ada\ne,eve\n{letter * 80},zoe\n", "utf-8")
+    roster = f"student_id,name\na,ada\ne,eve\n{letter * 80},zoe\n"
     files: dict[str, bytes | str] = {
         "eve/e.py": "eve",
         f"eve/{wide}/n.txt": "wide",
@@ -672,7 +659,7 @@ def test_what_is_too_long_for_a_disk_costs_its_owner_alone(tmp_path: Path) -> No
         "zoe/z.py": "zoe",
         "ada/a.py": "ada",
     }
-    run = collect(download(tmp_path / "c.zip", files), tmp_path / "hw", "--roster", roster)
+    run = collected(tmp_path, files, roster)
     assert tree(tmp_path / "hw") == {"a/a.py": "ada", "e/e.py": "eve"}, run.out + run.err
     assert "not taken: zoe: the id" in run.out and "cannot be the name of a folder" in run.out
     assert list(not_taken(tmp_path / "hw").values()).count("its path is too long") == 2

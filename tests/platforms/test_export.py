@@ -7,9 +7,7 @@ import io
 from pathlib import Path
 
 import pytest
-from nbgrader.api import Gradebook
 
-from autograder.course.gradebook_entries import read_gradebook
 from autograder.errors import KitError
 from autograder.grading.digest import infrastructure
 from autograder.platforms.csv_table import list_of, read_class_list, read_table, write_beside
@@ -22,9 +20,11 @@ from autograder.platforms.mark_export import (
     moodle_column,
 )
 from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, GradebookEntry
+from autograder.reports.grades_csv import read_verdicts
 from autograder.submission.reading import Submission
-from platforms.platform_downloads import attn
-from support.released_course import NAME, graded_course
+from demo.sample_class import hand_in
+from platforms.platform_downloads import ROOT, attn, download, zipped
+from support.released_course import NAME, sample_class
 from support.verdicts import EXERCISE, verdict, write_verdicts
 
 NOT_JUDGED = "a fault of the grader"
@@ -100,12 +100,14 @@ def test_an_identifier_that_could_be_of_two_is_not_guessed(tmp_path: Path) -> No
 
 def test_a_roster_says_who_is_who_and_names_never_do(tmp_path: Path) -> None:
     roster = tmp_path / "roster.csv"
-    roster.write_text("student_id,name,canvas_id\njane,Doe Jane,222\nalan,Alan Turing,\n", "utf-8")
+    text = "student_id,name,canvas_id\njane,Doe Jane,222\nalan,Alan Turing,\nabsent,,111\n"
+    roster.write_text(text, "utf-8")
     table = read_table(file(tmp_path, CANVAS))
     given = marks(jane=7.0, alan=8.0)
     done = fill(table, canvas_column(table, "77"), given, read_class_list(roster))
     assert done.filled == {"jane": "7"} and rows(done.content)[4][5] == "7"
     assert done.problems == ("alan: is in no row of the table, by none of the identifiers.",)
+    assert "absent: no mark, and the cell stays as it is." in done.notes
 
 
 def test_other_points_than_the_exercises_are_refused_unless_converted(tmp_path: Path) -> None:
@@ -221,20 +223,37 @@ def test_the_command_fills_in_the_marks_of_a_graded_folder(tmp_path: Path) -> No
     assert table.read_bytes().decode() == CANVAS
 
 
+STUDENTS = ("correct_einsum", "mistake_not_scaled", "correct_loops")
+
+
 @pytest.mark.slow
-def test_marks_go_out_of_a_course_as_its_gradebook_has_them(tmp_path: Path) -> None:
-    names = ("correct_einsum", "mistake_not_scaled")
-    course = graded_course(tmp_path / "course", *names)
-    with Gradebook(f"sqlite:///{course.directory / 'gradebook.db'}") as book:
-        book.add_student("absent")
-    listed = (*names, "absent")
-    lines = [f'"{name}, X",{at},{name},A,\r\n' for at, name in enumerate(listed, 1)]
-    head = "Student,ID,SIS Login ID,Section,Attention (7)\r\n    Points Possible,,,,22\r\n"
-    table, target = file(tmp_path, head + "".join(lines)), tmp_path / "filled.csv"
-    run = attn("platform", "export", "canvas", course.directory, "--into", table, "--to", target)
+def test_what_comes_out_of_moodle_goes_back_with_the_marks_of_the_class(tmp_path: Path) -> None:
+    files: dict[str, bytes | str] = {}
+    for number, student in enumerate(sample_class(*STUDENTS), 501):
+        made = hand_in(student, EXERCISE, ROOT / "assignments" / NAME, tmp_path / student.name)
+        folder = f"Zoë {student.name.replace('_', ' ')}_{number}_assignsubmission_file_"
+        inside = made.read_bytes()
+        if number == 501:  # in a zip, with a folder around it
+            files[f"{folder}/hand in.zip"] = zipped({f"work/{made.name}": inside})
+        else:
+            files[f"{folder}/{made.name}"] = inside
+    zip_file, homework = download(tmp_path / "moodle.zip", files), tmp_path / "homework"
+    run = attn("platform", "collect", zip_file, "--to", homework, "--exercise", NAME)
     assert run.code == 0, run.out + run.err
-    entries = read_gradebook(course, NAME).entries
-    assert "absent: no mark, and the cell stays as it is." in run.out
-    filled = {row[2]: float(row[4]) for row in rows(target.read_bytes())[2:] if row[4]}
-    assert filled == {name: entries[name].points for name in names}
-    assert len(set(filled.values())) > 1
+    run = attn("grade", homework, "--exercise", NAME, "--solutions", ROOT / "solutions")
+    assert run.code == 0, run.out + run.err
+    verdicts = {each.student: each for each in read_verdicts(tmp_path / "homework-graded/verdicts")}
+    assert sorted(verdicts) == sorted(f"zoe_{name}" for name in STUDENTS)
+
+    head = "Identifier,Full name,Status,Grade,Maximum grade,Last modified (grade)\r\n"
+    lines = [f"Participant {number},Zoë,Submitted,,22.00,-\r\n" for number in (503, 502, 501, 599)]
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_bytes(("\ufeff" + head + "".join(lines)).encode())
+    words = ("--into", sheet, "--roster", homework / "collected.csv", "--to", tmp_path / "out.csv")
+    run = attn("platform", "export", "moodle", homework, *words)
+    assert run.code == 0 and "3 of 3 marks filled in" in run.out, run.out + run.err
+    content = (tmp_path / "out.csv").read_bytes()
+    assert content.startswith("\ufeffIdentifier".encode()) and content.count(b"\r\n") == 5
+    filled = [row[3] for row in rows(content)][1:]
+    points = [f"{verdicts[f'zoe_{name}'].points:g}" for name in reversed(STUDENTS)]
+    assert filled == [*points, ""] and len(set(points)) == 2

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree
@@ -41,49 +40,33 @@ from platforms.platform_downloads import attn
 from support.verdicts import EXERCISE, class_page, feedback_page, feedback_text, verdict
 
 CANVAS = "Student,ID,SIS Login ID,Section,Attention (7)\r\n    Points Possible,,,,22\r\n"
+GRADESCOPE = ("--format", "gradescope", "--student", "essay")
 MOODLE = "Identifier,Full name,ID number,Status,Grade,Maximum Grade\n"
 
 
-def empty(folder: Path) -> str:
-    return "There is no notebook and no .py file"
+# What somebody hands in (a path is a link to it, None our own fault), and words of the reason.
+KINDS: dict[str, tuple[str, bytes | Path | None, str]] = {
+    "nothing": ("notes.txt", b"", "There is no notebook and no .py file"),
+    "no notebook": ("essay.ipynb", b"no JSON", "is not a notebook"),
+    "an empty file": ("essay.ipynb", b"", "essay.ipynb is empty"),
+    "a device": ("essay.py", Path("/dev/zero"), "is not a plain file"),
+    "too large": ("essay.py", b"#" * (1 << 21), "larger than 1024 kB"),
+    "our fault": ("notes.txt", None, "a fault of the grader (no memory is left)"),
+}
 
 
-def no_notebook(folder: Path) -> str:
-    (folder / "essay.ipynb").write_text("no JSON", encoding="utf-8")
-    return "is not a notebook"
-
-
-def empty_file(folder: Path) -> str:
-    (folder / "essay.ipynb").write_bytes(b"")
-    return "essay.ipynb is empty"
-
-
-def pipe(folder: Path) -> str:
-    (folder / "essay.py").symlink_to("/dev/zero")
-    return "is not a plain file"
-
-
-def too_large(folder: Path) -> str:
-    (folder / "essay.py").write_bytes(b"#" * (1 << 21))
-    return "larger than 1024 kB"
-
-
-def our_fault(folder: Path) -> str:
-    return "a fault of the grader (no memory is left)"
-
-
-KINDS = (empty, no_notebook, empty_file, pipe, too_large, our_fault)
-Kind = Callable[[Path], str]
-
-
-@pytest.fixture(params=KINDS, ids=lambda kind: kind.__name__)
+@pytest.fixture(params=KINDS)
 def found(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Submission, Verdict, str]:
     """A hand-in that was not graded, its verdict, and words of the reason."""
-    folder = tmp_path / "essay"
-    folder.mkdir()
-    reason: str = request.param(folder)
-    submission = read_submission(folder, EXERCISE, "essay")
-    if request.param is our_fault:
+    name, content, reason = KINDS[request.param]
+    file = tmp_path / "essay" / name
+    file.parent.mkdir()
+    if isinstance(content, Path):
+        file.symlink_to(content)
+    else:
+        file.write_bytes(content or b"")
+    submission = read_submission(file.parent, EXERCISE, "essay")
+    if content is None:
         return submission, infrastructure(EXERCISE, submission, "no memory is left"), reason
     assert submission.rejected
     return submission, unfinished(EXERCISE, submission, submission.rejected), reason
@@ -194,3 +177,6 @@ def test_a_class_with_one_of_them_is_graded_and_exported_without_a_mark_for_it(
     assert run.code == 1 and "1 of 2 marks filled in" in run.out, run.out + run.err
     assert "essay: no mark, and the cell stays as it is: There is no notebook" in run.out
     assert target.read_text().splitlines()[2:] == ['"A",1,essay,A,', '"B",2,right,A,0']
+    run = attn("platform", "result", f"{homework}-graded", *GRADESCOPE)
+    assert run.code == 2 and run.out == ""
+    assert "no score for Gradescope: There is no notebook and no .py" in run.err

@@ -15,7 +15,6 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from autograder.errors import KitError
-from autograder.grading.digest import infrastructure
 from autograder.platforms.step_result import (
     classroom_facts,
     classroom_results,
@@ -24,7 +23,6 @@ from autograder.platforms.step_result import (
     junit_report,
 )
 from autograder.reports.grades_csv import read_verdict
-from autograder.submission.reading import Submission
 from autograder.values.verdict import (
     CheckVerdict,
     Finding,
@@ -44,11 +42,6 @@ def hostile() -> Verdict:
     finding = Finding(Outcome.WRONG_VALUES, HOSTILE, right=HOSTILE, details=(HOSTILE,))
     found = verdict("eve", softmax=finding, project_qkv=finding)
     return replace(found, remarks=(HOSTILE,))
-
-
-def unjudged() -> Verdict:
-    handed_in = Submission("carl", EXERCISE.name, (), Path("carl"))
-    return infrastructure(EXERCISE, handed_in, "a fault")
 
 
 def by_layer() -> Verdict:
@@ -86,16 +79,6 @@ def test_classrooms_reporter_finds_the_points_of_every_step() -> None:
     assert {test["status"] for test in sent["tests"]} == {"pass", "fail"}
     assert all(test["line_no"] == 0 for test in sent["tests"])
     assert json.loads(base64.b64decode(classroom_results(verdict("ada"))))["status"] == "pass"
-
-
-def test_what_was_not_judged_is_sent_to_nobody_as_a_zero() -> None:
-    with pytest.raises(KitError, match="no score for Gradescope"):
-        gradescope_results(unjudged())
-    facts = classroom_facts(unjudged())
-    assert facts["status"] == "error" and facts["max_score"] == 0
-    root = ElementTree.fromstring(junit_report(unjudged()))
-    assert int(root.get("errors", "0")) > 0 and root.get("failures") == "0"
-    assert "not graded" in job_summary(unjudged())
 
 
 def test_junit_counts_what_is_in_it_and_survives_any_text() -> None:

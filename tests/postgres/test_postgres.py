@@ -8,16 +8,17 @@ from pathlib import Path
 import pytest
 from nbgrader import api
 
-from autograder.course.creation import Course, create_course
-from demo.run import command_environment, release
+from autograder.course.creation import Course
+from course.changing_course import nbgrader
+from demo.run import release
 from demo.sample_class import hand_in
 from support.gradebook_scores import scores
 from support.released_course import (
     NAME,
-    ROOT,
     command,
     grade,
     graded_course,
+    kit_course,
     released_course,
     result_of,
     sample_class,
@@ -37,12 +38,7 @@ def keep_marks_in(course: Course, database: str) -> None:
 @pytest.fixture
 def course(database: str, tmp_path: Path) -> Course:
     """A course that keeps its marks in the database, graded by two who both began at once."""
-    made = create_course(
-        tmp_path / "course",
-        solutions=ROOT / "solutions",
-        assignments=ROOT / "assignments",
-        exercises=(NAME,),
-    )
+    made = kit_course(tmp_path / "course")
     keep_marks_in(made, database)
     release(made, NAME)
     for student in sample_class(*STUDENTS):
@@ -73,14 +69,7 @@ def test_its_marks_are_those_of_a_course_with_a_file_and_points_by_hand_stay(
         gradebook.db.commit()
     assert grade(course).returncode == 0
     assert scores(course, NAME)[student]["check_softmax"] == 1.25 != before
-    done = subprocess.run(
-        [command(course)[0], "-m", "nbgrader", "autograde", NAME, "--force"],
-        cwd=course.directory,
-        capture_output=True,
-        text=True,
-        env=command_environment(),
-    )
-    assert done.returncode == 0, done.stderr
+    nbgrader("autograde", NAME, "--force", folder=course.directory)
     assert scores(course, NAME)[student]["check_softmax"] == 1.25
 
 

@@ -57,13 +57,17 @@ def _released() -> Course:
 
 
 def _release(folder: Path) -> None:
-    course = create_course(
-        folder / "course",
+    release(kit_course(folder / "course"), NAME)
+
+
+def kit_course(folder: Path, name: str = NAME) -> Course:
+    """Make a course of one exercise of the kit in `folder`, in which nothing is released."""
+    return create_course(
+        folder,
         solutions=ROOT / "solutions",
         assignments=ROOT / "assignments",
-        exercises=(NAME,),
+        exercises=(name,),
     )
-    release(course, NAME)
 
 
 def graded_course(folder: Path, *named: str) -> Course:

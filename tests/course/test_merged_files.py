@@ -1,4 +1,4 @@
-"""A newer notebook of the kit comes into an instructor's own: cell by cell, and nothing twice."""
+"""A newer kit comes into an instructor's own files: by cells and by lines, and nothing twice."""
 
 from __future__ import annotations
 
@@ -11,8 +11,12 @@ import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from autograder.course.course_update import merge_configuration, with_exercises
+from autograder.course.creation import render_configuration
 from autograder.course.exercise_update import STEPS_LIST, merge
-from support.released_course import ROOT
+from autograder.errors import KitError
+from course.changing_course import cell_facts, graded_by_hand
+from support.released_course import NAME, ROOT
 
 STEPS = ("first", "second", "third")
 
@@ -21,14 +25,12 @@ def kits(steps: Sequence[str] = STEPS, prose: str = "about", points: float = 2) 
     """A notebook as the kit makes it: ids that count cells, a text and a check for each step."""
     cells = [new_markdown_cell("# Title", id="prose-000")]
     for number, step in enumerate(steps):
-        facts = {"schema_version": 3, "task": False, "grade_id": step}
-        solution = facts | {"solution": True, "grade": False, "locked": False}
-        check = facts | {"solution": False, "grade": True, "locked": True, "points": points}
-        check["grade_id"] = f"check_{step}"
+        solution = cell_facts(step, solution=True)
+        check = cell_facts(f"check_{step}", grade=True, locked=True, points=points)
         cells += [
             new_markdown_cell(f"{prose} {step}", id=f"prose-{2 * number + 1:03}"),
-            new_code_cell(f"def {step}(): ...", id=f"s-{step}", metadata={"nbgrader": solution}),
-            new_code_cell(f"check({step})", id=f"c-{step}", metadata={"nbgrader": check}),
+            new_code_cell(f"def {step}(): ...", id=f"s-{step}", metadata=solution),
+            new_code_cell(f"check({step})", id=f"c-{step}", metadata=check),
         ]
     notebook: NotebookNode = new_notebook(cells=cells)
     return notebook
@@ -57,14 +59,6 @@ def test_the_list_of_steps_is_known_by_its_form_when_nobody_knows_who_wrote_it(p
     listed.source += "\n\nMine."
     merged = merge(None, course, now)
     assert merged.changes == () and len(merged.kept) == 1
-
-
-@pytest.mark.parametrize("known", [True, False])
-def test_the_same_notebook_is_left_as_it_is(known: bool) -> None:
-    course = with_own(kits(), "check(first)", "own words")
-    merged = merge(kits() if known else None, course, kits())
-    assert not merged.other and merged.changes == merged.kept == ()
-    assert merged.notebook == course
 
 
 def test_a_new_step_comes_behind_what_the_instructor_wrote_below_the_one_before() -> None:
@@ -125,17 +119,6 @@ def test_an_order_of_the_instructors_own_stays() -> None:
     assert merged.changes == tuple(f"`{step}` is worth 5, before 2" for step in STEPS)
 
 
-def test_words_that_both_have_changed_stay_and_are_told_once() -> None:
-    course = kits()
-    course.cells[1].source = "my words"
-    now = kits(prose="more about")
-    merged = merge(kits(), course, now)
-    assert merged.notebook.cells[1].source == "my words" and len(merged.kept) == 1
-    assert merged.notebook.cells[4].source == "more about second"
-    assert merge(now, merged.notebook, now).kept == ()
-    assert merge(kits(), course, now, replace=True).notebook.cells[1].source == "more about first"
-
-
 def test_a_text_that_the_instructor_has_taken_out_stays_out_but_a_check_comes_back() -> None:
     course = kits()
     course.cells = [c for c in course.cells if c.source not in ("about second", "check(second)")]
@@ -146,10 +129,9 @@ def test_a_text_that_the_instructor_has_taken_out_stays_out_but_a_check_comes_ba
 
 def test_a_question_and_an_exercise_of_the_instructors_are_never_taken_for_the_kits() -> None:
     course = with_own(kits(), "check(third)", "a question")
-    facts = {"grade": True, "solution": True, "locked": False, "points": 3, "task": False}
-    course.cells[-1].metadata["nbgrader"] = facts | {"grade_id": "why", "schema_version": 3}
-    tried = facts | {"grade": False, "grade_id": "tried", "schema_version": 3}
-    course.cells.append(new_code_cell("# try it", id="t", metadata={"nbgrader": tried}))
+    course.cells[-1].metadata.update(graded_by_hand("why"))
+    tried = cell_facts("tried", solution=True, points=3)
+    course.cells.append(new_code_cell("# try it", id="t", metadata=tried))
     for made in (kits(), None):
         merged = merge(made, course, kits(("first", "third")), replace=True)
         assert texts(merged.notebook)[-2:] == ["a question", "# try it"]
@@ -175,3 +157,87 @@ def test_the_kits_cell_keeps_its_id_where_one_of_the_instructors_has_it_too() ->
     assert texts(merged.notebook) == ["mine", *texts(now)]
     assert [cell.id for cell in merged.notebook.cells[1:]] == [cell.id for cell in now.cells]
     assert not merge(now, merged.notebook, now).other
+
+
+# --- nbgrader_config.py and attn.toml, line by line
+
+OLD_CONFIGURATION = ROOT / "tests" / "golden" / "nbgrader_config_0.1.0.txt"
+MADE = render_configuration("ml", {"one": ["one.py"]}, shared=False)
+LINE = "c.HTMLExporter.sanitize_html = True"
+
+
+def test_what_only_the_kit_has_changed_is_taken() -> None:
+    now = MADE.replace(LINE, "c.HTMLExporter.sanitize_html = 2").replace(
+        "install()", "# why\nc.New.part = [\n    1,\n]\n\ninstall()"
+    )
+    merged = merge_configuration(MADE, MADE, now)
+    assert merged.changes == ("c.HTMLExporter.sanitize_html has changed", "c.New.part is missing")
+    assert (
+        merged.text.count("c.New.part") == 1 and "# why\nc.New.part = [\n    1,\n]" in merged.text
+    )
+    assert merge_configuration(now, merged.text, now).text == merged.text
+    assert merge_configuration(now, merged.text, now).changes == ()
+
+
+def test_what_the_instructor_has_changed_or_taken_out_stays() -> None:
+    mine = MADE.replace(LINE, "c.HTMLExporter.sanitize_html = False  # mine")
+    mine = mine.replace('c.ExportApp.plugin_class = "autograder.course.export.CleanCsv"', "")
+    now = MADE.replace(LINE, "c.HTMLExporter.sanitize_html = 2")
+    merged = merge_configuration(MADE, mine, now)
+    assert merged.text == mine and merged.changes == ()
+    assert merged.kept == (
+        "c.HTMLExporter.sanitize_html differs from the kit's; yours stays, if it is yours",
+    )
+    assert merge_configuration(now, mine, now).kept == ()
+
+
+def test_what_the_kit_no_longer_sets_goes_unless_it_was_changed() -> None:
+    now = MADE.replace(LINE, "")
+    assert LINE not in merge_configuration(MADE, MADE, now).text
+    mine = MADE.replace(LINE, f"{LINE[:-4]}False")
+    assert merge_configuration(MADE, mine, now).text == mine
+    assert merge_configuration(None, MADE, now).text == MADE
+
+
+def test_an_exercise_is_added_to_the_files_that_are_kept_beside_the_instructors_own() -> None:
+    mine = MADE.replace('"one.py"', '"one.py", "data.csv"')
+    now = render_configuration("ml", {"one": ["one.py"], "two": ["two.py"]}, shared=False)
+    for made in (MADE, None):
+        text = merge_configuration(made, mine, now).text
+        assert "'one': ['one.py', 'data.csv']" in text and "'two': ['two.py']" in text
+        assert merge_configuration(now, text, now).changes == ()
+    computed = MADE.replace('{\n    "one": [\n        "one.py"\n    ]\n}', "dict(one=names)")
+    assert computed != MADE
+    assert "dict(one=names)" in merge_configuration(None, computed, now).text
+
+
+def test_a_configuration_of_the_first_version_gets_the_filter_that_came_later() -> None:
+    old = OLD_CONFIGURATION.read_text(encoding="utf-8")
+    assert "highlight_code" not in old
+    now = render_configuration("ml", {NAME: [f"{NAME}.py"]}, shared=False)
+    merged = merge_configuration(None, old, now)
+    assert "'highlight_code': 'autograder.course.page.highlight_code'" in merged.text
+    assert 'course_id = "attention-2026"' in merged.text
+    assert merge_configuration(now, merged.text, now).text == merged.text
+    without = now.replace('    "highlight_code": "autograder.course.page.highlight_code",\n', "")
+    assert without != now
+    assert merge_configuration(now, without, now).text == without  # taken out by the instructor
+
+
+def test_a_configuration_that_is_not_python_is_refused() -> None:
+    with pytest.raises(KitError, match="is not Python"):
+        merge_configuration(MADE, "c = (", MADE)
+
+
+FACTS = (
+    '# mine [1]\nformat_version = 1\nexercises = [ # "]"\n  "a[1]",\n]\n[more]\nexercises = ["x"]\n'
+)
+
+
+def test_an_exercise_is_added_to_the_list_and_every_other_line_stays(tmp_path: Path) -> None:
+    text = with_exercises(FACTS, ("a[1]", "b"), tmp_path / "attn.toml")
+    assert text.startswith("# mine [1]\nformat_version = 1\nexercises = [")
+    assert text.endswith('\n[more]\nexercises = ["x"]\n') and '"b"' in text
+    with pytest.raises(KitError, match="cannot be found") as refused:
+        with_exercises('"exercises" = ["a"]\n', ("a", "b"), tmp_path / "attn.toml")
+    assert 'exercises = [ "a", "b", ]' in refused.value.cure
