@@ -72,11 +72,6 @@ background.close()
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    return start(tmp_path / "work")
-
-
-@pytest.fixture
 def temporary() -> Iterator[Path]:
     """A folder for temporary files, with a short name: a socket lies in it."""
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:

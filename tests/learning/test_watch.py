@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import shutil
 import signal
@@ -22,18 +23,13 @@ from support.learner_workspace import (
     RIGHT_SOFTMAX,
     WRONG_SOFTMAX,
     limited,
-    start,
+    put,
     stub_file,
     written,
 )
 from support.processes import left_in
 from support.terminal import PATIENCE, Terminal, by_rename
-from support.typed_commands import ATTN
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    return start(tmp_path / "work")
+from support.typed_commands import ATTN, UNREADABLE
 
 
 def test_every_next_action_is_one_key_and_only_a_yes_resets(workspace: Path) -> None:
@@ -182,16 +178,20 @@ def test_the_terminal_is_left_as_it_was_found(workspace: Path) -> None:
     assert words[0] == words[1] and "icanon" in words[1]
 
 
-def test_without_a_terminal_it_prints_every_answer_and_needs_no_keys(workspace: Path) -> None:
-    file = stub_file(workspace)
-    stub = file.read_text(encoding="utf-8")
+@pytest.mark.parametrize(("encoding", "sign"), [("utf-8", "✓"), ("ascii", "v")])
+def test_without_a_terminal_it_prints_every_answer_and_needs_no_keys_in_every_encoding(
+    workspace: Path, encoding: str, sign: str
+) -> None:
+    file = put(workspace, softmax=WRONG_SOFTMAX)
+    wrong = file.read_text(encoding="utf-8")
     process = subprocess.Popen(
         [ATTN, "watch"],
         cwd=workspace,
+        env={**os.environ, "PYTHONIOENCODING": encoding},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        text=True,
+        encoding=encoding,
     )
     assert process.stdout is not None
     seen = []
@@ -204,14 +204,15 @@ def test_without_a_terminal_it_prints_every_answer_and_needs_no_keys(workspace: 
         raise AssertionError(f"it ended before {words!r}: {''.join(seen)}")
 
     with process:
-        until("`softmax` is not written yet.")
-        by_rename(file, written(stub, softmax=RIGHT_SOFTMAX))
-        until("✓ softmax passes.")
+        until("Your softmax runs down the columns")
+        by_rename(file, wrong.replace(WRONG_SOFTMAX, RIGHT_SOFTMAX))
+        until(f"{sign} softmax passes.")
         until("`initialize_weights` is not written yet.")
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=PATIENCE)
+        rest, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
-    assert "\x1b" not in "".join(seen) and "q quit" not in "".join(seen)
+    said = "".join([*seen, rest])
+    assert not re.search(r"\x1b|q quit|Traceback", said) and not UNREADABLE.search(said)
     assert left_in(workspace) == {}
 
 

@@ -18,7 +18,6 @@ from support.learner_workspace import (
     RIGHT_SOFTMAX,
     ROOT,
     WRONG_SOFTMAX,
-    start,
     stub_file,
     written,
 )
@@ -31,11 +30,6 @@ LONG = """    for number in range(60):
         print("a printed line", number)
     return scores"""
 SMALL = [(24, 40), (12, 80), (24, 80)]
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    return start(tmp_path / "work")
 
 
 @pytest.fixture
@@ -102,6 +96,8 @@ def test_it_stays_on_a_step_that_has_passed_until_enter_or_until_other_code_is_s
     workspace: Path, terminal: Terminal
 ) -> None:
     terminal.frame("Step 1 of 11", "q quit")
+    terminal.press("t")
+    terminal.frame("1. Softmax", " more lines: key m")  # the lesson
     put(workspace, softmax=WRONG_SOFTMAX)
     terminal.frame("down the columns")
     terminal.press("\r")  # nothing has passed, so nothing happens
@@ -111,14 +107,16 @@ def test_it_stays_on_a_step_that_has_passed_until_enter_or_until_other_code_is_s
     order = (
         "Your row of “it”",
         "cat 0.63",
-        "Now guess: All scores",
+        "Now guess: All scores of a row are equal",
         "Enter for step 2, initialize",
     )
     assert [words.index(each) for each in order] == sorted(words.index(each) for each in order)
+    assert "a the answer" in words and "Each share" not in words
     put(workspace, softmax=f"    # the same\n{RIGHT_SOFTMAX}")
     terminal.frame("Step 1 of 11: softmax", "Your row of “it”", "Enter for step 2")
     terminal.press("a")
-    terminal.frame("Each share is 1 divided", "Enter for step 2")
+    shown = terminal.frame("Each share is 1 divided", "Enter for step 2")
+    assert "The factor cancels" not in " ".join(shown), "that answers what was asked before"
     put(workspace, softmax=RIGHT_SOFTMAX, initialize_weights="    return 1")
     terminal.frame("Step 2 of 11: initialize_weights", "It returns a single value")
     put(workspace, softmax=WRONG_SOFTMAX)

@@ -22,6 +22,7 @@ from autograder.play.language_model import (
     MET,
     OTHERS,
     WEIGHTS,
+    MeasuredCosts,
     measured_loss,
     read_costs,
     read_model,
@@ -35,6 +36,13 @@ from support.cost_measurement import costs_document, main, measured_costs, read_
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "solutions" / "numpy_single_head"
 DOCUMENT = ROOT / "docs" / "mistake-costs.md"
+
+
+@pytest.fixture
+def costs() -> MeasuredCosts:
+    found = read_costs(FOLDER)
+    assert found is not None, "run `make costs`"
+    return found
 
 
 @cache
@@ -108,9 +116,7 @@ def test_a_slow_layer_writes_less_and_not_longer() -> None:
     assert measured_loss(layer(), seconds=0).characters < 16 * CONTEXT
 
 
-def test_every_known_mistake_has_its_cost() -> None:
-    costs = read_costs(FOLDER)
-    assert costs is not None
+def test_every_known_mistake_has_its_cost(costs: MeasuredCosts) -> None:
     known = [(each.name, each.step) for each in reference().misconceptions]
     assert [(each.name, each.step) for each in costs.mistakes] == known, "run `make costs`"
     silent = [each for each in costs.mistakes if not each.is_heard(costs.right)]
@@ -138,9 +144,8 @@ def test_the_costs_are_those_that_are_measured_now(
             assert abs(before.loss - after.loss) <= 0.01 * before.loss, before.name
 
 
-def test_the_spread_is_over_five_trainings() -> None:
-    costs = read_costs(FOLDER)
-    assert costs is not None and costs.trainings == 5, "run `make costs`"
+def test_the_spread_is_over_five_trainings(costs: MeasuredCosts) -> None:
+    assert costs.trainings == 5, "run `make costs`"
     assert costs.spread[0] <= costs.right <= costs.spread[1]
     for each in costs.mistakes:
         assert 0 <= each.heard_in <= costs.trainings
@@ -190,17 +195,15 @@ def test_what_is_no_other_training_of_the_same_model_is_refused(
         assert refused.value.place == str(file)
 
 
-def test_the_document_has_the_costs_that_students_get() -> None:
-    costs = read_costs(FOLDER)
-    assert costs is not None
+def test_the_document_has_the_costs_that_students_get(costs: MeasuredCosts) -> None:
     assert DOCUMENT.read_text(encoding="utf-8") == costs_document(reference().exercise.title, costs)
     given = ROOT / "assignments" / FOLDER.name
     assert read_costs(given) == costs
 
 
-def test_the_mistakes_that_were_met_are_told_and_three_others_on_request() -> None:
-    costs = read_costs(FOLDER)
-    assert costs is not None
+def test_the_mistakes_that_were_met_are_told_and_three_others_on_request(
+    costs: MeasuredCosts,
+) -> None:
     met = costs.mistakes[0]
     head, (words, *_) = mistake_words(costs, [met.name, "nothing_known"])
     assert head[0] == MET and words == f"“{met.words}”"

@@ -16,7 +16,6 @@ import torch
 from torch import nn
 
 from autograder.checks.reference import read_reference
-from autograder.errors import KitError
 from autograder.judging.inprocess import Unusable
 from autograder.play.training import (
     WIDTH,
@@ -229,12 +228,6 @@ def test_what_is_no_layer_is_told_in_a_sentence(make: Any, words: str) -> None:
 def test_numbers_that_are_nan_end_a_training() -> None:
     _, result = run("sort", lambda width: Gives(lambda x: x * math.nan))
     assert result.steps == 1 and math.isnan(result.loss)
-
-
-def test_a_task_that_there_is_not_is_told_with_those_that_there_are() -> None:
-    with pytest.raises(KitError, match="no task 'juggle'") as error:
-        task_named("juggle")
-    assert all(name in error.value.cure for name in TASKS)
 
 
 # --- attention maps -----------------------------------------------------------------------------

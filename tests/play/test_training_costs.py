@@ -62,7 +62,9 @@ def told(*met: str) -> str:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_known_mistake_of_an_exercise_was_trained_with(name: str) -> None:
+def test_every_known_mistake_of_an_exercise_was_trained_with_and_students_get_what_was_measured(
+    name: str,
+) -> None:
     measured, reference = read_trainings(SOLUTIONS / name), read_reference(SOLUTIONS / name)
     assert measured is not None
     known = [(each.name, each.step) for each in reference.misconceptions]
@@ -73,6 +75,7 @@ def test_every_known_mistake_of_an_exercise_was_trained_with(name: str) -> None:
     assert all(each.shown_by for each in measured.mistakes), "exact checks find every one"
     hidden = [each for each in measured.mistakes if measured.is_hidden(each)]
     assert 0 < len(hidden) < len(known)
+    assert measured == read_trainings(ROOT / "assignments" / name)
 
 
 def test_without_a_mask_the_loss_was_better_and_what_was_written_wrong() -> None:
@@ -82,15 +85,6 @@ def test_without_a_mask_the_loss_was_better_and_what_was_written_wrong() -> None
     (outcome,) = ignored.outcomes
     assert outcome.task == "write" and measured.looks_better(outcome)
     assert max(outcome.rights) < 0.05 * COUNT
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_students_get_what_was_measured_and_the_page_has_it(name: str) -> None:
-    measured = read_trainings(SOLUTIONS / name)
-    assert measured == read_trainings(ROOT / "assignments" / name)
-    assert measured is not None
-    page = DOCUMENT.read_text(encoding="utf-8")
-    assert all(f"| {each.words} |" in page for each in measured.mistakes)
 
 
 def test_the_page_is_the_one_that_is_written_now() -> None:
@@ -148,9 +142,19 @@ def test_a_better_loss_with_wrong_sequences_is_told_as_what_it_is() -> None:
     assert "0 of 200 come out right, in place of 195 to 199" in text
 
 
-def test_a_mistake_that_nobody_would_notice_is_told_with_the_check_that_finds_it() -> None:
-    assert "nobody would notice. A check that finds it: a title." in told("hide")
-    assert "nobody would notice" not in told("learn worse")
+@pytest.mark.parametrize(
+    ("met", "words"),
+    [
+        ("hide", "nobody would notice. A check that finds it: a title."),
+        ("stop", "Writing in order: it stops: ValueError: no"),
+        ("divide", "Writing in order: the loss becomes NaN."),
+    ],
+)
+def test_what_hides_what_stops_and_what_divides_by_zero_is_told_as_that(
+    met: str, words: str
+) -> None:
+    assert words in told(met)
+    assert ("nobody would notice" in told(met)) is (met == "hide")
 
 
 def test_a_loss_out_of_the_usual_range_is_not_told_as_hidden_from_all() -> None:
@@ -163,11 +167,6 @@ def test_a_loss_out_of_the_usual_range_is_not_told_as_hidden_from_all() -> None:
     text = "\n".join(lines)
     assert "195 to 199 of 200 come out right, as with the right layer; the loss is 0.05" in text
     assert "Only the loss differs, a little" in text and "So nobody" not in text
-
-
-def test_errors_and_nan_are_told() -> None:
-    assert "Writing in order: it stops: ValueError: no" in told("stop")
-    assert "Writing in order: the loss becomes NaN." in told("divide")
 
 
 def test_who_met_none_reads_of_the_worst_of_different_steps() -> None:
