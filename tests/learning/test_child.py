@@ -318,8 +318,7 @@ def test_nothing_is_left_of_a_command_that_is_killed(
 ) -> None:
     with looping(workspace, *words, TMPDIR=str(temporary)) as run:
         run.kill()
-    assert left_in(workspace) == {}
-    assert list(temporary.iterdir()) == []
+    assert left_in(workspace) == {} and list(temporary.iterdir()) == []
 
 
 def test_ctrl_c_ends_a_check_with_its_child_and_says_little(
@@ -329,8 +328,7 @@ def test_ctrl_c_ends_a_check_with_its_child_and_says_little(
         os.killpg(run.pid, signal.SIGINT)  # as a terminal does
         out, err = run.communicate(timeout=PATIENCE)
     assert run.returncode == 1 and "Traceback" not in out + err and "Aborted" in err
-    assert left_in(workspace) == {}
-    assert list(temporary.iterdir()) == []
+    assert left_in(workspace) == {} and list(temporary.iterdir()) == []
 
 
 FORKED_FROM = "'forkserver' in sys.orig_argv[-1]"

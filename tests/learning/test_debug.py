@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -23,11 +22,11 @@ from support.learner_workspace import (
     ROOT,
     WRONG_SOFTMAX,
     limited,
+    notebook_with,
     put,
     solve,
     start,
     stub_file,
-    written,
 )
 from support.terminal import Terminal
 from support.typed_commands import ATTN, attn, typed
@@ -98,12 +97,7 @@ def test_it_works_with_torch(tmp_path: Path, step: str, old: str, new: str, seen
 def test_a_cell_of_a_notebook_is_shown_by_its_lines(workspace: Path) -> None:
     stub_file(workspace).unlink()
     notebook = workspace / NAME / f"{NAME}.ipynb"
-    facts = json.loads(notebook.read_text(encoding="utf-8"))
-    for cell in facts["cells"]:
-        text = "".join(cell["source"])
-        if cell["cell_type"] == "code" and text.startswith("def softmax"):
-            cell["source"] = written(text, softmax=WRONG_SOFTMAX)
-    notebook.write_text(json.dumps(facts), encoding="utf-8")
+    notebook.write_text(notebook_with(notebook, softmax=WRONG_SOFTMAX), encoding="utf-8")
     run = typed("check", "softmax", "--debug", folder=workspace, keys="n\nlist .\nq\n")
     assert run.code == 0 and f"<{NAME}.ipynb, cell " in run.out
     assert "-> return powers / powers.sum(-2, keepdims=True)" in run.out

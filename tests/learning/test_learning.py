@@ -208,10 +208,7 @@ def test_a_step_that_calls_a_wrong_one_waits_for_it_at_home(workspace: Path) -> 
     assert run.code == NOT_ALL
     assert "… compute_attention_weights (0/8)" in run.words
     assert "… waits for an earlier step" in run.words and "✗" not in run.words
-    assert (
-        "`compute_attention_weights` calls your `softmax`, which does not pass its own check. So "
-        "this step waits for step 1. Look there first."
-    ) in " ".join(run.words.split())
+    assert "So this step waits for step 1. Look there first." in run.words
 
 
 def test_whatever_a_step_does_costs_only_that_step(workspace: Path) -> None:

@@ -612,9 +612,3 @@ def test_while_grading_the_last_cells_have_nothing_to_say(
             exec(compile(cell, name, "exec"), names)
     assert capsys.readouterr().out == ""
     assert CLASSES[name] in names
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_plain_script_goes_without_the_last_cells(name: str) -> None:
-    script = (ROOT / "assignments" / name / f"{name}.py").read_text(encoding="utf-8")
-    assert "show_attention" not in script and "compare_with_library" not in script

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import re
 import shutil
@@ -23,6 +22,7 @@ from support.learner_workspace import (
     RIGHT_SOFTMAX,
     WRONG_SOFTMAX,
     limited,
+    notebook_with,
     put,
     stub_file,
     written,
@@ -98,13 +98,8 @@ def test_it_survives_what_editors_do_to_files_and_goes_on_to_the_next_exercise(
     file.write_bytes(b"\xff\xfe not text")
     terminal.sees("q quit")
     file.unlink()
-    cells = json.loads(notebook.with_name("elsewhere.json").read_text(encoding="utf-8"))
-    for cell in cells["cells"]:
-        if cell["id"] == "step-softmax":
-            source = "".join(cell["source"])
-            cell["source"] = written(source, softmax=WRONG_SOFTMAX)
     # JupyterLab writes beside the notebook, then renames.
-    by_rename(notebook, json.dumps(cells))
+    by_rename(notebook, notebook_with(notebook.with_name("elsewhere.json"), softmax=WRONG_SOFTMAX))
     assert f"{NAME}.ipynb, code cell" in terminal.sees("down the columns")
     notebook.write_text('{"cells": [', encoding="utf-8")
     terminal.sees("not valid JSON")
@@ -160,10 +155,9 @@ def test_ctrl_c_counts_before_all_is_ready_and_while_python_runs_a_destructor(
 
     monkeypatch.setattr(watching.Watch, "press", noted)
     monkeypatch.setattr(watching, "Saves", Pressed)
-    told = Console(file=io.StringIO())
+    told = Console(record=True, file=io.StringIO())
     watching.watch(workspace, None, told, print)  # it ends
-    assert isinstance(told.file, io.StringIO)
-    assert "0 of 11 steps passed" in told.file.getvalue()
+    assert "0 of 11 steps passed" in told.export_text()
 
 
 def test_the_terminal_is_left_as_it_was_found(workspace: Path) -> None:

@@ -53,6 +53,12 @@ NAN = mistake("divide", TaskOutcome("write", (None,), (12,)), step="scores")
 MEASURED = MeasuredTrainings((RIGHT,), (HIDDEN, WORSE, COPIES, STOPS, NAN))
 
 
+def measured_for(name: str) -> MeasuredTrainings:
+    found = read_trainings(SOLUTIONS / name)
+    assert found is not None, f"run `make training-costs EXERCISE={name}`"
+    return found
+
+
 def told(*met: str) -> str:
     paragraphs = mistake_words(MEASURED, met, others=True)
     return "\n".join(line for lines in paragraphs for line in lines)
@@ -65,8 +71,7 @@ def told(*met: str) -> str:
 def test_every_known_mistake_of_an_exercise_was_trained_with_and_students_get_what_was_measured(
     name: str,
 ) -> None:
-    measured, reference = read_trainings(SOLUTIONS / name), read_reference(SOLUTIONS / name)
-    assert measured is not None
+    measured, reference = measured_for(name), read_reference(SOLUTIONS / name)
     known = [(each.name, each.step) for each in reference.misconceptions]
     found = [(each.name, each.step) for each in measured.mistakes]
     assert found == known, f"run `make training-costs EXERCISE={name}`"
@@ -79,8 +84,7 @@ def test_every_known_mistake_of_an_exercise_was_trained_with_and_students_get_wh
 
 
 def test_without_a_mask_the_loss_was_better_and_what_was_written_wrong() -> None:
-    measured = read_trainings(SOLUTIONS / "torch_multi_head")
-    assert measured is not None
+    measured = measured_for("torch_multi_head")
     (ignored,) = mistakes_of(["causal_ignored"], measured.mistakes)
     (outcome,) = ignored.outcomes
     assert outcome.task == "write" and measured.looks_better(outcome)
@@ -117,8 +121,7 @@ def made(module: ModuleType, training: LayerTraining, width: int) -> Any:
 @pytest.mark.slow
 def test_the_right_layer_does_now_what_was_written_down() -> None:
     for name in NAMES:
-        measured, reference = read_trainings(SOLUTIONS / name), read_reference(SOLUTIONS / name)
-        assert measured is not None
+        measured, reference = measured_for(name), read_reference(SOLUTIONS / name)
         for training in reference.exercise.trainings:
             *_, result = trained(
                 task_named(training.task),

@@ -53,6 +53,16 @@ def put(workspace: Path, exercise: str = NAME, **bodies: str) -> Path:
     return file
 
 
+def notebook_with(file: Path, **bodies: str) -> str:
+    """The text of a notebook, with the bodies of some steps in their cells."""
+    notebook = json.loads(file.read_text(encoding="utf-8"))
+    for cell in notebook["cells"]:
+        step = cell["id"].removeprefix("step-")
+        if step in bodies:
+            cell["source"] = written("".join(cell["source"]), **{step: bodies[step]})
+    return json.dumps(notebook)
+
+
 def solve(workspace: Path, exercise: str = NAME, old: str = "", new: str = "") -> Path:
     """Put the reference's steps in the script, with `new` for `old`, and no notebook beside it."""
     text = (ROOT / "solutions" / exercise / "solution.py").read_text(encoding="utf-8")
