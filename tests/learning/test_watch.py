@@ -28,7 +28,7 @@ from support.learner_workspace import (
     written,
 )
 from support.processes import left_in
-from support.terminal import PATIENCE, Terminal, by_rename
+from support.terminal import PATIENCE, Terminal, by_rename, save
 from support.typed_commands import ATTN, UNREADABLE
 
 
@@ -118,15 +118,13 @@ def test_a_save_while_a_check_hangs_is_answered_at_once_and_ctrl_c_leaves_nothin
     workspace: Path,
 ) -> None:
     limited(workspace, seconds_per_call=600)  # so that only the new save can end it
-    file = stub_file(workspace)
-    stub = file.read_text(encoding="utf-8")
     terminal = Terminal(workspace, ATTN, "watch")
     terminal.sees("q quit")
-    by_rename(file, written(stub, softmax="    while True:\n        pass"))
+    save(workspace, softmax="    while True:\n        pass")
     terminal.sees("… checking softmax")
-    by_rename(file, written(stub, softmax="    import os\n    os._exit(1)"))
+    save(workspace, softmax="    import os\n    os._exit(1)")
     terminal.sees("`softmax` ended Python instead of returning a result.")
-    by_rename(file, written(stub, softmax=RIGHT_SOFTMAX))
+    save(workspace, softmax=RIGHT_SOFTMAX)
     terminal.sees("✓ softmax passes.")
     terminal.process.sendcontrol("c")
     assert terminal.ends() == 0

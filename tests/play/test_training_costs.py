@@ -31,9 +31,9 @@ from autograder.play.training_words import (
     words_before,
 )
 from autograder.values.exercise import MISTAKE_COSTS, LayerTraining, generated, read_exercise
+from support.learner_workspace import ROOT
 from support.training_measurement import main, training_document, written_trainings
 
-ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = ROOT / "solutions"
 DOCUMENT = ROOT / "docs" / "training-costs.md"
 NAMES = ("torch_multi_head", "torch_single_head", "vit_multi_head")

@@ -310,12 +310,13 @@ def ended(**changed: str) -> str:
         "{}\n%matplotlib inline\n!ls",
         "%%time\n{}",
         "{}\nsoftmax?",
-        ">>> import math\n",
+        "{}\n%pwd",
+        ">>> import math\n{}",
         "{}\ncheck(softmax)",
     ],
 )
 def test_what_only_a_notebook_understands_is_left_out_of_an_editor_as_of_a_file(magic: str) -> None:
-    told = checked(magic.format(RIGHT["softmax"]) if "{}" in magic else RIGHT["softmax"] + "\n%pwd")
+    told = checked(magic.format(RIGHT["softmax"]))
     assert told["passes"], told["html"]
 
 
