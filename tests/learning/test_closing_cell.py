@@ -70,17 +70,3 @@ def test_a_step_that_was_right_and_is_wrong_now_is_left(
     capsys.readouterr()
     check.finish()
     assert "Left: check(softmax)." in printed(capsys)
-
-
-def test_a_step_that_was_open_is_not_left_once_the_layer_does_its_work(
-    check: Check, reference: Reference, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def softmax(scores: Any) -> Any:
-        raise NotImplementedError
-
-    with pytest.raises(NotRightYet):
-        check(softmax)
-    check(reference.module.SingleHeadAttention)
-    capsys.readouterr()
-    check.finish()
-    assert "Left: " not in printed(capsys)

@@ -339,7 +339,7 @@ def test_beside_a_workspace_the_way_into_it_is_named(workspace: Path) -> None:
     assert f"  cd {workspace.name}\n    has exercises" in typed(folder=workspace.parent).out
 
 
-REFUSED_WORDS = {
+REFUSED_WORDS = {  # what is typed, and what is told, in parts
     "test": "Did you mean: attn check",
     "next": "Did you mean: attn, which says",
     "chek": "Did you mean: attn check",

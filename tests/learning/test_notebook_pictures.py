@@ -429,7 +429,7 @@ def test_the_stretch_steps_end_beside_the_library_and_a_table_of_numbers(
     [
         (
             {"D": np.arange(3), "spread": np.arange(2)},
-            "the columns have different shapes: (3,), (2,)",
+            "the columns have different shapes: (3,), (2,).",
         ),
         ({"D": "abc"}, "your layer gives an object of type str"),
         (
@@ -460,7 +460,7 @@ HEADS = "def merge_heads(attention_output):\n    {}\n"
 UNSCALED = "def scale_scores(attention_scores, embedding_dimension):\n    return attention_scores\n"
 SHARES = "def compute_attention_weights(scaled_scores):\n    return 3 * scaled_scores.softmax(-1)\n"
 SHOWN = "def hide_padding(scaled_scores, padding_mask):\n    return scaled_scores\n"
-WRONG = {
+WRONG = {  # an exercise, a step, and what is told, in parts
     "it raises": (
         "vit_multi_head",
         HEADS.format("raise ValueError('axes')"),

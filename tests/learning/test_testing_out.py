@@ -11,7 +11,7 @@ import pytest
 
 from autograder.learning.background import BackgroundAnswer
 from autograder.learning.checking import check_work
-from autograder.learning.notebook_check import open_exercise
+from autograder.learning.notebook_check import NotRightYet, open_exercise
 from autograder.learning.process import Child
 from autograder.learning.progress import open_session, read_progress
 from autograder.learning.watch_screen import View
@@ -154,10 +154,15 @@ def test_home_and_class_agree_on_what_a_class_does(
     assert home["points"] == home["max_points"] == 22
 
 
-def test_in_a_notebook_it_is_the_same(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_in_a_notebook_it_is_the_same_also_of_a_step_that_was_open(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     check = open_exercise(NAME, workspace / NAME)
     module = ModuleType("cell")
     exec("import numpy as np\n" + CLASS, vars(module))
+    exec("def softmax(scores):\n    raise NotImplementedError", vars(module))
+    with pytest.raises(NotRightYet):
+        check(vars(module)["softmax"])
     check(vars(module)[LAYER])
     check.finish()
     assert "all 11 steps are done" in printed(capsys)

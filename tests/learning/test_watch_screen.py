@@ -71,7 +71,7 @@ def test_p_n_and_numbers_go_to_any_step_and_function_keys_to_none(
     terminal.frame("Step 9 of 11", "checked: your save of")  # what was chosen stays while open
     mask = "    return np.tril(np.ones((sequence_length, sequence_length)))"
     save(workspace, create_causal_mask=mask, apply_attention="    return 1")
-    terminal.frame("Step 9 of 11", "checked: your save of")
+    terminal.frame("Step 9 of 11", "· · · · · ✓ · · [✗] · ·  checked: your save of")
     terminal.press("5n")
     assert "  This step is right." in terminal.frame("Step 6 of 11: create_causal_mask")
     terminal.press("n")

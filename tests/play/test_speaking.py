@@ -26,12 +26,6 @@ def notebook_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("autograder.learning.notebook_check._met", {})
 
 
-def test_a_right_layer_speaks(capsys: pytest.CaptureFixture[str]) -> None:
-    speak(read_reference(ROOT / "solutions" / NAME).module.SingleHeadAttention)
-    told = printed(capsys)
-    assert "JULIET: O " in told and "its loss is 1." in told
-
-
 def test_where_a_page_shows_it_no_word_and_no_number_breaks_inside() -> None:
     pages = list[str]()
     with shown_in_page(pages.append):
@@ -75,7 +69,9 @@ def test_what_no_browser_has_is_not_needed_in_a_notebook() -> None:
     assert "9 of 9 checks pass" in run.stdout and "It cannot speak yet" in run.stdout
 
 
-def test_a_mistake_that_a_check_has_named_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_right_layer_speaks_and_a_mistake_that_a_check_has_named_is_told(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     reference = read_reference(ROOT / "solutions" / NAME)
     wrong = next(each for each in reference.misconceptions if each.step == "project_qkv")
 
@@ -86,7 +82,9 @@ def test_a_mistake_that_a_check_has_named_is_told(capsys: pytest.CaptureFixture[
         open_exercise(NAME)(project_qkv)
     assert met_mistakes() == (wrong.name,)
     speak(reference.module.SingleHeadAttention)
-    assert "Of the mistakes that you met" in printed(capsys)
+    told = printed(capsys)
+    assert "JULIET: O " in told and "its loss is 1." in told
+    assert "Of the mistakes that you met" in told
 
 
 def test_what_is_not_there_yet_is_told_and_nothing_is_raised(
