@@ -25,7 +25,7 @@ RIGHT = REFERENCE[REFERENCE.index(FIRST) : REFERENCE.index(LAST)] + LAST
 
 
 def test_the_model_writes_and_tells_how_good_it_is(tmp_path: Path) -> None:
-    work = start(tmp_path / "work", NAME)
+    work = start(tmp_path / "work")
     solve(work)
     assert f"attn play {NAME}" in typed("check", folder=work).out
     run = typed("play", folder=work)
@@ -44,7 +44,7 @@ def test_the_model_writes_and_tells_how_good_it_is(tmp_path: Path) -> None:
 
 
 def test_a_mistake_that_was_met_is_put_back(tmp_path: Path) -> None:
-    work = start(tmp_path / "work", NAME)
+    work = start(tmp_path / "work")
     solve(work, NAME, RIGHT, WRONG_SOFTMAX)
     assert typed("check", "softmax", folder=work).code == 1
     solve(work)
@@ -62,20 +62,22 @@ def test_a_mistake_that_was_met_is_put_back(tmp_path: Path) -> None:
 
 
 TORCH = "torch_single_head"
-SCORED = "attention_weights = compute_attention_weights({})"
-ENDLESS = "while True:\n            pass"
 NOT_YET = {  # in the reference: what is changed, and what is told
     "it raises": (
         *(NAME, "return project_output(", "return attention_output[0] or project_output("),
         "your layer stops with ValueError",
     ),
+    "it is no Python": (
+        *(NAME, "return project_output(", "return (project_output("),
+        "There is no `SingleHeadAttention` yet.",
+    ),
     "it gives another shape": (
         *(TORCH, "return project_output(attention_output, self.Wo)", "return attention_output"),
         "your layer gives the shape (2, 12, 10)",
     ),
-    "it never ends": (NAME, SCORED.format("scores"), ENDLESS, "still running after"),
-    "it never ends, in PyTorch": (
-        *(TORCH, SCORED.format("scaled_scores"), ENDLESS, "still running after"),
+    "it never ends": (
+        *(TORCH, "return project_output(", "while True: pass\n        return project_output("),
+        "still running after the limit of a call",
     ),
 }
 
@@ -91,7 +93,9 @@ def test_a_layer_that_is_not_there_or_not_right_is_told_in_a_sentence(
     limited(work, name, seconds_per_call=0.5)
     solve(work, name, old, new)
     run = typed("play", name, folder=work)
-    assert run.code == 2 and told in run.err and "Traceback" not in run.err, run.err
+    # In processor time, or on a busy machine in wall time.
+    err = re.sub(r"after [01]\.5 s", "after the limit of a call", run.err)
+    assert run.code == 2 and told in err and "Traceback" not in err, err
 
 
 def test_an_exercise_without_a_model_says_where_there_is_one(tmp_path: Path) -> None:

@@ -75,6 +75,8 @@ def test_what_a_layer_raises_is_told_in_a_sentence(capsys: pytest.CaptureFixture
 
     train("repeat", lambda width: Prints(unwritten))
     assert printed(capsys) == "Not yet: `scale_scores` is not written yet."
+    train("repeat", lambda width: Prints(lambda x: x[0]))
+    assert "Not yet: your layer gives the shape (12, 42)" in printed(capsys)
 
 
 def test_an_endless_loop_is_stopped(

@@ -149,11 +149,12 @@ def test_a_better_loss_with_wrong_sequences_is_told_as_what_it_is() -> None:
     ("met", "words"),
     [
         ("hide", "nobody would notice. A check that finds it: a title."),
+        ("learn worse", "“You learn worse.”"),
         ("stop", "Writing in order: it stops: ValueError: no"),
         ("divide", "Writing in order: the loss becomes NaN."),
     ],
 )
-def test_what_hides_what_stops_and_what_divides_by_zero_is_told_as_that(
+def test_a_mistake_is_told_by_what_it_does_and_only_one_as_what_nobody_would_notice(
     met: str, words: str
 ) -> None:
     assert words in told(met)
