@@ -138,10 +138,12 @@ def test_watch_points_at_the_line_of_a_step_however_it_is_spelt(workspace: Path)
     lines[place] = "def softmax (scores):"
     file.write_text("\n".join(lines), encoding="utf-8")
     watching = Terminal(workspace, ATTN, "watch")
-    assert f"{NAME}.py:{place + 1}" in watching.sees("Your softmax runs down the columns")
+    watching.sees(f"{NAME}.py:{place + 1}")
+    watching.sees("Your softmax runs down the columns")
     watching.sees("q quit")
     lines[place] = "def\tsoftmax(scores):"
     by_rename(file, "\n" + "\n".join(lines))
-    assert f"{NAME}.py:{place + 2}" in watching.sees("Your softmax runs down the columns")
+    watching.sees(f"{NAME}.py:{place + 2}")  # a busy machine draws the line of before once more
+    watching.sees("Your softmax runs down the columns")
     watching.press("q")
     assert watching.ends() == 0
