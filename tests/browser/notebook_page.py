@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
@@ -11,6 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from support.lab import Lab
 from support.learner_workspace import written
 
+THEMES = ("JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast")
 DONE = re.compile(r"\[\d+\]:")
 KERNEL_READY = """async () => {
     const notebook = window.jupyterapp.shell.currentWidget;
@@ -96,11 +98,13 @@ class NotebookPage:
         expect(dialog).to_have_count(0)
         return words
 
-    def theme(self, name: str) -> None:
-        """Change to the theme of this name."""
-        light = str("Dark" not in name).lower()
-        self.page.evaluate(
-            "name => window.jupyterapp.commands.execute('apputils:change-theme', {theme: name})",
-            name,
-        )
-        expect(self.page.locator(f"body[data-jp-theme-light={light}]")).to_have_count(1)
+    def in_every_theme(self) -> Iterator[str]:
+        """Change from theme to theme, give the name of each, and change back."""
+        for name in (*THEMES, THEMES[0]):
+            light = str("Dark" not in name).lower()
+            self.page.evaluate(
+                "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})",
+                name,
+            )
+            expect(self.page.locator(f"body[data-jp-theme-light={light}]")).to_have_count(1)
+            yield name

@@ -15,7 +15,6 @@ from support.classroom import Classroom
 from support.lab import Lab
 from support.learner_workspace import NAME, ROOT, WRONG_SOFTMAX
 
-THEMES = ("JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast")
 # A small window, and a usual one at 200 %, where a browser lays out for half as many pixels.
 SIZES = (ViewportSize(width=700, height=900), ViewportSize(width=640, height=450))
 
@@ -39,12 +38,9 @@ def notebook(chromium: Browser, classroom: Classroom, lab: Lab) -> Iterator[Note
 def test_every_word_can_be_read_in_every_theme(notebook: NotebookPage) -> None:
     wrong, right = notebook.card("softmax"), notebook.card("create_causal_mask")
     wrong.locator("details").evaluate_all("all => all.forEach(each => each.open = true)")
-    for theme in THEMES:
-        notebook.theme(theme)
-        for card in (wrong, right):
-            assert too_faint(card) == [], theme
-        assert too_faint(notebook.output("check-softmax")) == [], theme
-    notebook.theme(THEMES[0])
+    for theme in notebook.in_every_theme():
+        for shown in (wrong, right, notebook.output("check-softmax")):
+            assert too_faint(shown) == [], theme
 
 
 def test_tab_reaches_the_hints_and_enter_and_space_unfold_them(notebook: NotebookPage) -> None:

@@ -36,6 +36,22 @@ def listed(page: Page, part: str) -> Locator:
     return page.locator(f"#{part}_assignments_list")
 
 
+def fetch(page: Page) -> None:
+    listed(page, "released").locator(".btn", has_text="Fetch").click()
+    expect(listed(page, "fetched")).to_contain_text(NAME)
+
+
+def feedback(assignments: Page, page: Page, lab: Lab, folder: Path) -> Locator:
+    """Fetch the feedback, and open it as the student's page; return what it shows."""
+    assignments.locator("#refresh_assignments_list").click()
+    submitted = listed(assignments, "submitted")
+    submitted.locator(".btn", has_text="Fetch Feedback").click()
+    expect(submitted).to_contain_text("(view feedback)")
+    (file,) = (folder / NAME / "feedback").glob("*/*.html")
+    page.goto(lab.url(f"files/{quote(file.relative_to(folder).as_posix())}"))
+    return page.locator("body")
+
+
 def submit(page: Page) -> None:
     listed(page, "fetched").locator(".btn", has_text="Submit").click()
     expect(listed(page, "submitted")).to_contain_text(NAME)
@@ -54,8 +70,7 @@ def test_a_student_works_and_hands_in_and_both_read_the_grade(
 ) -> None:
     assignments, folder = new_page(), classroom.student.folder
     open_list(assignments, lab)
-    listed(assignments, "released").locator(".btn", has_text="Fetch").click()
-    expect(listed(assignments, "fetched")).to_contain_text(NAME)
+    fetch(assignments)
 
     notebook = NotebookPage(new_page(), lab, folder, NOTEBOOK)
     notebook.run("setup", "given-001", "step-softmax", "check-softmax")
@@ -99,14 +114,8 @@ def test_a_student_works_and_hands_in_and_both_read_the_grade(
     assert classroom.name in classroom.teach("nbgrader", "collect", NAME)
     assert "22/22" in classroom.teach(ATTN, "grade", ".")
     classroom.teach("nbgrader", "release_feedback", NAME)
-    assignments.locator("#refresh_assignments_list").click()
-    submitted = listed(assignments, "submitted")
-    submitted.locator(".btn", has_text="Fetch Feedback").click()
-    expect(submitted).to_contain_text("(view feedback)")
-    (feedback,) = (folder / NAME / "feedback").glob("*/*.html")
     page = new_page()
-    page.goto(lab.url(f"files/{quote(feedback.relative_to(folder).as_posix())}"))
-    expect(page.locator("body")).to_contain_text("22 of 22 points")
+    expect(feedback(assignments, page, lab, folder)).to_contain_text("22 of 22 points")
 
     page.goto(instructors_lab.url("formgrader/gradebook"))
     expect(page.locator("table")).to_contain_text("22 / 22")
@@ -169,8 +178,7 @@ def week(room: Classroom, teaching: Lab, learning: Lab, new_page: Callable[..., 
 
     assignments = new_page()
     open_list(assignments, learning)
-    listed(assignments, "released").locator(".btn", has_text="Fetch").click()
-    expect(listed(assignments, "fetched")).to_contain_text(NAME)
+    fetch(assignments)
     notebook = NotebookPage(new_page(), learning, folder, NOTEBOOK)
     for step, source in reference_steps(NAME).items():
         notebook.write(f"step-{step}", source)
@@ -200,13 +208,7 @@ def week(room: Classroom, teaching: Lab, learning: Lab, new_page: Callable[..., 
     formgrader.goto(teaching.url("formgrader/manage_assignments"))
     press(formgrader, "comment")  # generate feedback
     press(formgrader, "envelope")  # release it
-    assignments.locator("#refresh_assignments_list").click()
-    submitted = listed(assignments, "submitted")
-    submitted.locator(".btn", has_text="Fetch Feedback").click()
-    expect(submitted).to_contain_text("(view feedback)")
-    (feedback,) = (folder / NAME / "feedback").glob("*/*.html")
     page = new_page()
-    page.goto(learning.url(f"files/{quote(feedback.relative_to(folder).as_posix())}"))
-    expect(page.locator("body")).to_contain_text("24 of 25 points")
+    expect(feedback(assignments, page, learning, folder)).to_contain_text("24 of 25 points")
     page.goto((room.course / "graded" / "index.html").as_uri())
     expect(page.get_by_role("row").filter(has_text=room.name)).to_contain_text("24/25")

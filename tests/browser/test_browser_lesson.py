@@ -15,7 +15,6 @@ from support.lab import Lab
 from support.learner_workspace import ROOT
 
 NARROW = 700  # pixels, with JupyterLab's file browser still open
-THEMES = ("JupyterLab Light", "JupyterLab Dark")
 NAMES = ("numpy_single_head", "torch_single_head", "torch_multi_head", "vit_multi_head")
 
 
@@ -43,8 +42,7 @@ def test_in_a_narrow_window_drawings_keep_their_lines_and_answers_fold(
         for summary in prose.locator("summary").all():
             summary.click()
         expect(answer).to_be_visible()
-    for theme in THEMES:
-        notebook.theme(theme)
+    for theme in notebook.in_every_theme():
         for prose in proses:
             for drawing in prose.locator("pre").all():
                 lines = drawing.inner_text().strip("\n").count("\n") + 1

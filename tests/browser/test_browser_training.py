@@ -17,7 +17,6 @@ from support.lab import Lab
 from support.learner_workspace import ROOT
 
 NAME = "torch_single_head"
-THEMES = ("JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast")
 STEPS = 24
 DRAWN = ".jp-RenderedHTML svg[role=img]"
 
@@ -67,8 +66,6 @@ def test_a_training_is_seen_while_it_goes_on_and_can_be_read_in_every_theme(
         expect(output).to_contain_text("where each answer looks")
         expect(output).to_contain_text("Of 200 new sequences")
     expect(notebook.output(COSTS)).to_contain_text("stay hidden")
-    for theme in THEMES:
-        notebook.theme(theme)
+    for theme in notebook.in_every_theme():
         for output in (repeat, write):
             assert too_faint(output) == [], theme
-    notebook.theme(THEMES[0])

@@ -14,8 +14,8 @@ from playwright.sync_api import Page, expect
 
 from browser.shared_installation import SharedHome, SharedInstallation
 from support.lab import start_lab
+from support.learner_workspace import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOK = "numpy_single_head/numpy_single_head.ipynb"
 SETTINGS = "labconfig/page_config.json"
 INSTRUCTORS = {"Course List", "Formgrader", "Create assignment"}

@@ -75,6 +75,12 @@ def opened(new_page: Callable[..., Page], tmp_path: Path) -> Callable[..., Page]
     return open_page
 
 
+@pytest.fixture
+def page(opened: Callable[..., Page]) -> Page:
+    """The page of the small class."""
+    return opened(written(small_class()))
+
+
 def names(page: Page) -> list[str]:
     """The names of the students that are shown, in their order."""
     shown = page.locator("#map tbody tr:visible th")
@@ -144,8 +150,7 @@ def test_names_and_heads_stay_in_view_while_the_table_scrolls(
     assert abs(head["y"] - region["y"]) <= 2 and abs(row["x"] - region["x"]) <= 2
 
 
-def test_the_keyboard_alone_sorts_searches_and_filters(opened: Callable[..., Page]) -> None:
-    page = opened(written(small_class()))
+def test_the_keyboard_alone_sorts_searches_and_filters(page: Page) -> None:
     count = page.get_by_role("status")
     assert names(page) == ["hostile", "ada", "ben", "carl", "zoë b"]
     expect(count).to_have_text("5 of 5 students")
@@ -180,8 +185,7 @@ def test_the_keyboard_alone_sorts_searches_and_filters(opened: Callable[..., Pag
     assert names(page) == ["hostile", "ben"]
 
 
-def test_the_lists_choose_by_step_outcome_mistake_and_chain(opened: Callable[..., Page]) -> None:
-    page = opened(written(small_class()))
+def test_the_lists_choose_by_step_outcome_mistake_and_chain(page: Page) -> None:
     rows: tuple[tuple[dict[str, str], list[str]], ...] = (
         ({"step": "1", "outcome": "·"}, ["zoë b"]),
         ({"outcome": "✗"}, ["hostile", "ben", "carl"]),
@@ -220,8 +224,7 @@ def test_points_are_sorted_as_numbers_and_who_has_none_comes_first(
     assert names(page) == ["ours", "zero", "nine", "twenty"]
 
 
-def test_a_number_leads_to_the_students_it_counts(opened: Callable[..., Page]) -> None:
-    page = opened(written(small_class()))
+def test_a_number_leads_to_the_students_it_counts(page: Page) -> None:
     for section, button, shown in (
         ("mistakes", "scores not scaled", ["hostile", "ben"]),
         ("steps", "1: show wrong at step 10", ["carl"]),
@@ -237,8 +240,7 @@ def test_a_number_leads_to_the_students_it_counts(opened: Callable[..., Page]) -
         expect(page.locator("#by-name")).to_have_value("")
 
 
-def test_a_name_in_markup_stays_a_name_whatever_is_pressed(opened: Callable[..., Page]) -> None:
-    page = opened(written(small_class()))
+def test_a_name_in_markup_stays_a_name_whatever_is_pressed(page: Page) -> None:
     page.locator("details").evaluate_all("all => all.forEach(each => { each.open = true; })")
     for button in page.get_by_role("button").all():
         button.click()
@@ -275,8 +277,7 @@ def test_without_scripts_the_page_is_whole_and_has_nothing_to_press(
     page.close()
 
 
-def test_a_cell_tells_a_screen_reader_what_its_sign_means(opened: Callable[..., Page]) -> None:
-    page = opened(written(small_class()))
+def test_a_cell_tells_a_screen_reader_what_its_sign_means(page: Page) -> None:
     table = page.get_by_role("table", name="Each student's points")
     row = table.get_by_role("row").filter(has=page.get_by_role("rowheader", name="ben"))
     expect(row.get_by_role("cell", name="✗ wrong values")).to_have_count(1)

@@ -25,16 +25,16 @@ from support.learner_workspace import (
     NAME,
     REFERENCE,
     RIGHT_SOFTMAX,
+    ROOT,
     limited,
     start,
     stub_file,
     written,
 )
 from support.processes import PATIENCE, left_in, wait_for, working_in
-from support.terminal import Terminal, by_rename
+from support.terminal import Terminal, save
 from support.typed_commands import ATTN, attn, typed
 
-ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc tells what is left")
 
 LOOP = "    while True:\n        pass"
@@ -69,11 +69,6 @@ for folder in sys.argv[1:]:
     print(answers.get().outcome.printed.strip())
 background.close()
 """
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    return start(tmp_path / "work")
 
 
 @pytest.fixture
@@ -270,15 +265,13 @@ def test_a_command_that_is_refused_ends_the_child_that_it_began(
 
 
 def test_a_child_that_was_ended_while_it_waited_costs_nothing(workspace: Path) -> None:
-    file = stub_file(workspace)
-    stub = file.read_text(encoding="utf-8")
     terminal = Terminal(workspace, ATTN, "watch")
     terminal.sees("`softmax` is not written yet.")
     until(lambda work: working_in(work / NAME), workspace)
     (waiting,) = working_in(workspace / NAME)
     os.kill(waiting, signal.SIGKILL)
     until(lambda work: waiting not in working_in(work), workspace)
-    by_rename(file, written(stub, softmax=RIGHT_SOFTMAX))
+    save(workspace, softmax=RIGHT_SOFTMAX)
     assert "ends Python" not in terminal.sees("✓ softmax passes.") + terminal.sees("q quit")
     terminal.press("q")
     assert terminal.ends() == 0
@@ -323,8 +316,7 @@ def test_nothing_is_left_of_a_command_that_is_killed(
 ) -> None:
     with looping(workspace, *words, TMPDIR=str(temporary)) as run:
         run.kill()
-    assert left_in(workspace) == {}
-    assert list(temporary.iterdir()) == []
+    assert left_in(workspace) == {} and list(temporary.iterdir()) == []
 
 
 def test_ctrl_c_ends_a_check_with_its_child_and_says_little(
@@ -334,8 +326,7 @@ def test_ctrl_c_ends_a_check_with_its_child_and_says_little(
         os.killpg(run.pid, signal.SIGINT)  # as a terminal does
         out, err = run.communicate(timeout=PATIENCE)
     assert run.returncode == 1 and "Traceback" not in out + err and "Aborted" in err
-    assert left_in(workspace) == {}
-    assert list(temporary.iterdir()) == []
+    assert left_in(workspace) == {} and list(temporary.iterdir()) == []
 
 
 FORKED_FROM = "'forkserver' in sys.orig_argv[-1]"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -23,33 +22,16 @@ from support.learner_workspace import (
     ROOT,
     WRONG_SOFTMAX,
     limited,
+    notebook_with,
+    put,
+    solve,
     start,
     stub_file,
-    written,
 )
 from support.terminal import Terminal
 from support.typed_commands import ATTN, attn, typed
 
 LAYER = "return project_output(attention_output, self.{weights})"
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    return start(tmp_path / "work")
-
-
-def put(workspace: Path, **bodies: str) -> None:
-    file = stub_file(workspace)
-    file.write_text(written(file.read_text(encoding="utf-8"), **bodies), encoding="utf-8")
-
-
-def solved(workspace: Path, exercise: str, old: str, new: str) -> None:
-    """Put the reference there, with one change."""
-    text = (ROOT / "solutions" / exercise / "solution.py").read_text(encoding="utf-8")
-    text = re.sub(r" *### (BEGIN|END) SOLUTION\n", "", text)
-    assert text.count(old) >= 1
-    file = workspace / exercise / f"{exercise}.py"
-    file.write_text(text.replace(old, new), encoding="utf-8")
 
 
 def test_it_stops_at_the_first_line_with_the_arguments_of_the_failing_call(
@@ -78,7 +60,7 @@ def test_where_code_raises_it_stops_there_and_not_in_the_library_below(workspace
 
 def test_a_method_of_the_layer_is_stopped_in(workspace: Path) -> None:
     wrong = LAYER.format(weights="value_weights")
-    solved(workspace, NAME, LAYER.format(weights="output_weights"), wrong)
+    solve(workspace, NAME, LAYER.format(weights="output_weights"), wrong)
     run = typed(
         "check", "SingleHeadAttention", "--debug", folder=workspace, keys="p x.shape\np causal\nq\n"
     )
@@ -106,7 +88,7 @@ def test_a_method_of_the_layer_is_stopped_in(workspace: Path) -> None:
 def test_it_works_with_torch(tmp_path: Path, step: str, old: str, new: str, seen: str) -> None:
     exercise = "torch_single_head"
     workspace = start(tmp_path / "work", exercise)
-    solved(workspace, exercise, old, new)
+    solve(workspace, exercise, old, new)
     run = typed("check", step, "--debug", folder=workspace, keys="q\n")
     assert run.code == 0 and run.err == "" and seen in run.out
     assert "You have left the debugger." in run.out
@@ -115,12 +97,7 @@ def test_it_works_with_torch(tmp_path: Path, step: str, old: str, new: str, seen
 def test_a_cell_of_a_notebook_is_shown_by_its_lines(workspace: Path) -> None:
     stub_file(workspace).unlink()
     notebook = workspace / NAME / f"{NAME}.ipynb"
-    facts = json.loads(notebook.read_text(encoding="utf-8"))
-    for cell in facts["cells"]:
-        text = "".join(cell["source"])
-        if cell["cell_type"] == "code" and text.startswith("def softmax"):
-            cell["source"] = written(text, softmax=WRONG_SOFTMAX)
-    notebook.write_text(json.dumps(facts), encoding="utf-8")
+    notebook.write_text(notebook_with(notebook, softmax=WRONG_SOFTMAX), encoding="utf-8")
     run = typed("check", "softmax", "--debug", folder=workspace, keys="n\nlist .\nq\n")
     assert run.code == 0 and f"<{NAME}.ipynb, cell " in run.out
     assert "-> return powers / powers.sum(-2, keepdims=True)" in run.out
@@ -245,8 +222,3 @@ def same(value: Any, other: Value) -> bool:
     if not isinstance(other, np.ndarray | float | int):
         return True  # a layer: what it computes is not told by its weights here
     return np.array_equal(np.asarray(value), np.asarray(other), equal_nan=True)
-
-
-def test_a_file_has_no_first_line_to_stop_at(workspace: Path) -> None:
-    run = typed("check", stub_file(workspace).name, "--debug", folder=workspace)
-    assert run.code == 2 and "this command is about a step" in run.err

@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
-import subprocess
 from pathlib import Path
-from threading import Timer
-from typing import IO
 
 import pytest
 
 from support.learner_workspace import (
     NAME,
     REFERENCE,
-    RIGHT_SOFTMAX,
     WRONG_SOFTMAX,
     limited,
-    start,
+    put,
     stub_file,
-    written,
 )
-from support.terminal import PATIENCE
-from support.typed_commands import ATTN, typed
+from support.typed_commands import UNREADABLE, typed
 
 SLOW = pytest.mark.slow
 ENCODINGS = ("cp1252", pytest.param("ascii", marks=SLOW), pytest.param("latin-1", marks=SLOW))
-ESCAPED = re.compile(r"\\[xuU][0-9a-f]{2}|\ufffd|\?{2}")
 BODIES = {
     "softmax": WRONG_SOFTMAX,
     "initialize_weights": "    while True:\n        pass",
@@ -38,12 +29,10 @@ BODIES = {
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    work = start(tmp_path / "work")
-    limited(work, seconds_per_call=0.5)
-    file = stub_file(work)
-    file.write_text(written(file.read_text(encoding="utf-8"), **BODIES), encoding="utf-8")
-    return work
+def workspace(workspace: Path) -> Path:
+    limited(workspace, seconds_per_call=0.5)
+    put(workspace, **BODIES)
+    return workspace
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
@@ -65,49 +54,12 @@ def test_a_terminal_without_utf_8_shows_readable_signs(workspace: Path, encoding
         run = typed(*words, folder=workspace, encoding=encoding)
         said.setdefault(words[0], run.out)
         assert run.code in (0, 1, 2) and "Traceback" not in run.err, (words, run.err)
-        assert not ESCAPED.search(run.out + run.err), (words, run.out + run.err)
+        assert not UNREADABLE.search(run.out + run.err), (words, run.out + run.err)
     dot = "." if encoding == "ascii" else "·"
     for line in ("v scale_scores", "x softmax", "~ initialize_weights", f"{dot} apply_mask"):
         assert line in said["check"]
     assert "key >" in said["show"] and "query v" in said["show"]
     assert f"={dot * 9} 1 of 11" in said["list"]
-
-
-def test_a_watch_without_utf_8_shows_readable_signs(workspace: Path) -> None:
-    encoding = "ascii"
-    watching = subprocess.Popen(
-        [ATTN, "watch"],
-        cwd=workspace,
-        env={**os.environ, "PYTHONIOENCODING": encoding},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding=encoding,
-    )
-    assert watching.stdout is not None
-    alarm = Timer(PATIENCE, watching.kill)
-    alarm.start()
-    with watching:
-        seen = _until("Your softmax runs down the columns", watching.stdout)
-        file = stub_file(workspace)
-        text = file.read_text(encoding="utf-8").replace(WRONG_SOFTMAX, RIGHT_SOFTMAX)
-        file.write_text(text, encoding="utf-8")
-        seen += _until("softmax passes.", watching.stdout)
-        watching.send_signal(signal.SIGTERM)
-        seen += watching.stdout.read()
-    alarm.cancel()
-    assert watching.returncode == 0
-    assert "v softmax passes." in seen
-    assert "Traceback" not in seen and not ESCAPED.search(seen)
-
-
-def _until(words: str, stream: IO[str]) -> str:
-    seen = ""
-    while words not in seen:
-        line = stream.readline()
-        assert line, f"it ended before {words!r}: {seen}"
-        seen += line
-    return seen
 
 
 def test_json_is_the_same_in_every_encoding(workspace: Path) -> None:
@@ -132,7 +84,7 @@ def test_an_instructor_without_utf_8_has_a_table_to_read(tmp_path: Path, encodin
     run = typed("grade", homework, "--exercise", NAME, folder=tmp_path, encoding=encoding)
     assert run.code == 0, run.err
     assert re.search(r"^ada\W+v\W+v\W.* 22/22", run.out, re.MULTILINE), run.out
-    assert not ESCAPED.search(run.out + run.err), run.out + run.err
+    assert not UNREADABLE.search(run.out + run.err), run.out + run.err
 
 
 @pytest.mark.slow
@@ -140,4 +92,4 @@ def test_an_instructor_without_utf_8_has_a_table_to_read(tmp_path: Path, encodin
 def test_the_doctor_speaks_in_every_encoding(tmp_path: Path, encoding: str) -> None:
     run = typed("doctor", folder=tmp_path, encoding=encoding)
     assert run.code in (0, 1) and "Traceback" not in run.err
-    assert not ESCAPED.search(run.out + run.err), run.out + run.err
+    assert not UNREADABLE.search(run.out + run.err), run.out + run.err

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -24,23 +23,10 @@ from autograder.reports.finding import (
 )
 from autograder.values.exercise import Closing, Exercise, read_exercise
 from autograder.values.symbols import LONGEST_PAUSE, WorkTime, read_work_time
-from support.learner_workspace import NAME, REFERENCE, ROOT, WRONG_SOFTMAX, start, stub_file
+from support.learner_workspace import NAME, REFERENCE, ROOT, WRONG_SOFTMAX, solve, start, stub_file
 from support.typed_commands import typed
 
 NAMES = [path.parent.name for path in sorted((ROOT / "solutions").glob("*/exercise.toml"))]
-CELL = re.compile(r"^(?=# %%)", re.MULTILINE)
-
-
-def solve(workspace: Path, name: str = NAME, old: str = "", new: str = "") -> None:
-    """Put the reference's steps in place, with `new` for `old`."""
-    text = (ROOT / "solutions" / name / "solution.py").read_text(encoding="utf-8")
-    cells = [cell for cell in CELL.split(text) if 'active="ipynb"' not in cell.partition("\n")[0]]
-    text = re.sub(r" *### (BEGIN|END) SOLUTION\n", "", "".join(cells))
-    assert old in text
-    (workspace / name / f"{name}.ipynb").unlink(missing_ok=True)
-    (workspace / name / f"{name}.py").write_text(
-        text.replace(old, new) if old else text, encoding="utf-8"
-    )
 
 
 def exercise(name: str = NAME) -> Exercise:
@@ -53,21 +39,20 @@ def test_a_mistake_is_filed_under_the_first_step_that_met_it() -> None:
     assert lines == (("It runs down the columns.",), (), ("It hides too much.",))
 
 
-def test_before_the_last_step_it_names_the_next_one(tmp_path: Path) -> None:
-    work = start(tmp_path / "work")
-    run = typed("finish", folder=work)
+def test_before_the_last_step_it_names_the_next_one(workspace: Path) -> None:
+    run = typed("finish", folder=workspace)
     assert run.code == 1 and "0 of 11 steps pass" in run.out
     assert f"attn check {NAME}.softmax" in run.out and "What to read" not in run.out
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_exercise_ends_with_what_was_built_and_what_to_read(
+def test_every_exercise_ends_with_what_was_built_what_to_read_and_a_page_that_asks_again(
     name: str, tmp_path: Path
 ) -> None:
     work = start(tmp_path / "work", name)
     solve(work, name)
-    run = typed("finish", name, folder=work)
-    assert run.code == 0, run.out + run.err
+    run = typed("finish", name, "--save", "finish.html", folder=work)
+    assert run.code == 0 and "saved as finish.html" in run.out, run.out + run.err
     closing, steps = exercise(name).closing, exercise(name).steps
     assert f"all {len(steps)} steps are done." in run.words
     assert " ".join(closing.built.split()) in run.words
@@ -75,66 +60,49 @@ def test_every_exercise_ends_with_what_was_built_and_what_to_read(
     for each in closing.reading:
         assert f"{each.title} {each.source}. {each.why}" in run.words
     assert "When you worked was not noted." in run.words  # nothing was checked before
+    page = (work / "finish.html").read_text(encoding="utf-8")
+    asked = [lesson_of(exercise(name), step.name).after for step in steps]
+    questions = [each for each in asked if each]
+    assert page.count("<details><summary>") == page.count("</details>") == len(questions)
+    assert ("Can you still answer?" in page) == bool(questions)
+    for question in questions:
+        answer = html(question.answer.partition("$")[0])
+        assert f"{html(question.question)}</summary><p>{answer}" in page
+    assert "$" not in page and "<details open" not in page
+    assert html(closing.built) in page
 
 
-def test_mistakes_hints_and_the_time_of_the_checks_are_told(tmp_path: Path) -> None:
-    work = start(tmp_path / "work")
+def test_mistakes_hints_and_the_time_of_the_checks_are_told(workspace: Path) -> None:
     right = REFERENCE[REFERENCE.index("    shifted = scores") :].partition("    ### END")[0]
-    solve(work, old=right, new=f"{WRONG_SOFTMAX}\n")
-    assert typed("check", "softmax", folder=work).code == 1
-    typed("hint", "softmax", folder=work)
-    solve(work)
-    assert typed("check", folder=work).code == 0
-    run = typed("finish", folder=work)
+    solve(workspace, old=right, new=f"{WRONG_SOFTMAX}\n")
+    assert typed("check", "softmax", folder=workspace).code == 1
+    typed("hint", "softmax", folder=workspace)
+    solve(workspace)
+    assert typed("check", folder=workspace).code == 0
+    run = typed("finish", folder=workspace)
     assert "The checks named 1 mistake on your way" in run.words
     assert "1. Softmax: softmax Your softmax runs down the columns" in run.words
     assert "With help: 1 hint." in run.words
     assert "2 checks were noted: the first on 20" in run.words
-    again = typed("finish", folder=work)
+    again = typed("finish", folder=workspace)
     assert again.words == run.words, "the closing words are no check on the way"
 
 
-def test_a_page_to_keep_is_written_and_nothing_else_is_written_over(tmp_path: Path) -> None:
-    work = start(tmp_path / "work")
-    solve(work)
-    run = typed("finish", "--save", "finish.html", folder=work)
-    assert run.code == 0 and "saved as finish.html" in run.out
-    assert exercise().closing.built in (work / "finish.html").read_text(encoding="utf-8")
-    own = stub_file(work).read_bytes()
-    refused = typed("finish", "--save", stub_file(work), folder=work)
+def test_a_page_to_keep_is_written_over_nothing_else(workspace: Path) -> None:
+    own = solve(workspace).read_bytes()
+    refused = typed("finish", "--save", stub_file(workspace), folder=workspace)
     assert refused.code == 2 and "does not end with .html" in refused.err
-    assert stub_file(work).read_bytes() == own
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_page_asks_the_question_of_each_step_with_its_answer_folded(
-    name: str, tmp_path: Path
-) -> None:
-    work = start(tmp_path / "work", name)
-    solve(work, name)
-    assert typed("finish", name, "--save", "finish.html", folder=work).code == 0
-    page = (work / "finish.html").read_text(encoding="utf-8")
-    asked = [lesson_of(exercise(name), step.name).after for step in exercise(name).steps]
-    questions = [each for each in asked if each]
-    assert page.count("<details><summary>") == page.count("</details>") == len(questions)
-    assert ("Can you still answer?" in page) == bool(questions)
-    for each in questions:
-        summary = f"{html(each.question)}</summary><p>{html(each.answer.partition('$')[0])}"
-        assert summary in page
-    assert "$" not in page and "<details open" not in page
+    assert stub_file(workspace).read_bytes() == own
 
 
 def test_without_the_bonus_an_exercise_is_done_and_the_bonus_is_still_open(tmp_path: Path) -> None:
     name = "torch_multi_head"
     bonus = next(step.name for step in exercise(name).steps if not step.points)
     work = start(tmp_path / "work", name)
-    stub = (work / name / f"{name}.py").read_text(encoding="utf-8")
-    solve(work, name)
-    file = work / name / f"{name}.py"
-    own = file.read_text(encoding="utf-8")
-    file.write_text(
-        own[: own.index(f"class {bonus}")] + stub[stub.index(f"class {bonus}") :], encoding="utf-8"
-    )
+    stub = stub_file(work, name).read_text(encoding="utf-8")
+    own = solve(work, name).read_text(encoding="utf-8")
+    without = own[: own.index(f"class {bonus}")] + stub[stub.index(f"class {bonus}") :]
+    stub_file(work, name).write_text(without, encoding="utf-8")
     run = typed("finish", name, folder=work)
     assert run.code == 0, run.out
     assert "9 of 10 steps are done, and what is left is a bonus." in run.words

@@ -10,20 +10,10 @@ import numpy as np
 import pytest
 
 from autograder.learning.step_pictures import GivenInput, _input_panel
-from support.learner_workspace import NAME, ROOT, WRONG_SOFTMAX, start, stub_file, written
+from support.learner_workspace import NAME, WRONG_SOFTMAX, put, solve, start, stub_file
 from support.typed_commands import typed
 
 MASKED = "np.where(causal_mask == 1, scaled_scores, -1e9)"
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    return start(tmp_path / "work")
-
-
-def put(workspace: Path, **bodies: str) -> None:
-    file = stub_file(workspace)
-    file.write_text(written(file.read_text(encoding="utf-8"), **bodies), encoding="utf-8")
 
 
 def test_the_input_is_drawn_at_the_entry_that_the_results_are_drawn_at(workspace: Path) -> None:
@@ -89,8 +79,7 @@ def test_a_result_of_another_shape_keeps_the_names_of_its_axes(workspace: Path) 
 
 
 def test_an_annotation_that_was_changed_stops_nothing(workspace: Path) -> None:
-    put(workspace, softmax=WRONG_SOFTMAX)
-    file = stub_file(workspace)
+    file = put(workspace, softmax=WRONG_SOFTMAX)
     text = file.read_text(encoding="utf-8")
     head = 'def softmax(scores: Float[np.ndarray, "B S S"])'
     assert head in text
@@ -103,8 +92,7 @@ def test_an_annotation_that_was_changed_stops_nothing(workspace: Path) -> None:
 def test_a_layer_tells_its_weights_and_a_step_its_linear_layer(tmp_path: Path) -> None:
     workspace = start(tmp_path / "work", NAME, "torch_single_head")
     for name in (NAME, "torch_single_head"):
-        text = (ROOT / "solutions" / name / "solution.py").read_text(encoding="utf-8")
-        (workspace / name / f"{name}.py").write_text(text, encoding="utf-8")
+        solve(workspace, name)
     layer = typed("show", f"{NAME}.SingleHeadAttention", folder=workspace)
     assert "embedding_dimension = 3; rng = a generator with the seed" in layer.words
     assert "x (B=1, S=7, D=3)" in layer.words and "self.query_weights (3, 3)" in layer.words

@@ -25,8 +25,8 @@ BROKEN = "\n\ndef broken((:\n    return 1\n"
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    workspace = start(tmp_path / "work")
+def workspace(workspace: Path) -> Path:
+    """A workspace with the script alone."""
     stub_file(workspace).with_suffix(".ipynb").unlink()
     return workspace
 
@@ -63,19 +63,21 @@ def test_reset_leaves_the_line_ends_of_a_file_as_they_are(workspace: Path) -> No
     assert file.read_bytes() == stub.replace("\n", "\r\n").encode()
 
 
-def test_reset_of_a_broken_step_takes_its_whole_cell(workspace: Path) -> None:
+def test_reset_of_a_step_that_is_not_python_takes_its_whole_cell_and_no_other_reset_does(
+    workspace: Path,
+) -> None:
     file = stub_file(workspace)
     stub = file.read_text(encoding="utf-8")
     begin = stub.index("# %%\n# 1 Softmax")
-    cell = (
-        stub[begin:]
-        .replace("# %%", "#%% mine", 1)
-        .replace("def softmax(", "@print\ndef softmax ((")
-    )
-    broken = stub[:begin] + cell
-    assert broken != stub
+    cell = stub[begin:].replace("# %%", "#%% mine", 1)
+    broken = stub[:begin] + cell.replace("def softmax(", "@print\ndef softmax ((")
     file.write_text(broken, encoding="utf-8")
+    assert typed("reset", "project_output", "--yes", folder=workspace).code == RIGHT
+    assert "@print\ndef softmax ((" in file.read_text(encoding="utf-8")
     assert typed("reset", "softmax", "--yes", folder=workspace).code == RIGHT
+    assert file.read_text(encoding="utf-8") == stub
+    file.unlink()
+    assert typed("reset", NAME, "--yes", folder=workspace).code == RIGHT
     assert file.read_text(encoding="utf-8") == stub
 
 
@@ -103,18 +105,29 @@ def test_reset_changes_nothing_where_no_copy_can_be_kept(workspace: Path) -> Non
     assert list((workspace / ".attn" / "kept").iterdir()) == []
 
 
-def test_reset_finds_a_cell_of_a_notebook_that_lost_its_metadata(tmp_path: Path) -> None:
-    workspace = start(tmp_path / "work")
+@pytest.mark.parametrize("lost", [False, True], ids=["as handed out", "without its metadata"])
+def test_reset_puts_one_cell_of_a_notebook_back_and_leaves_the_others(
+    tmp_path: Path, lost: bool
+) -> None:
+    workspace = start(tmp_path / "notebook")
     file = stub_file(workspace).with_suffix(".ipynb")
     stub_file(workspace).unlink()
     notebook = json.loads(file.read_text(encoding="utf-8"))
-    (own,) = (cell for cell in notebook["cells"] if cell["id"] == "step-softmax")
-    fresh = own["source"]
-    own.update(metadata={}, source="%matplotlib inline\ndef softmax (scores):\n    return scores")
+    fresh = {cell["id"]: {**cell} for cell in notebook["cells"]}
+    mine = {
+        "step-softmax": "%matplotlib inline\ndef softmax (scores):\n    return scores",
+        "step-scale_scores": "def mine(): pass",
+    }
+    for cell in notebook["cells"]:
+        if cell["id"] in mine:
+            cell.update(source=mine[cell["id"]], outputs=[{"output_type": "stream"}])
+            cell.update(metadata={} if lost else cell["metadata"])
     file.write_text(json.dumps(notebook), encoding="utf-8")
     assert typed("reset", "softmax", "--yes", folder=workspace).code == RIGHT
-    cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
-    assert [cell["source"] for cell in cells if cell["id"] == "step-softmax"] == [fresh]
+    now = {cell["id"]: cell for cell in json.loads(file.read_text(encoding="utf-8"))["cells"]}
+    assert now["step-softmax"]["source"] == fresh["step-softmax"]["source"]
+    assert lost or now["step-softmax"] == fresh["step-softmax"]
+    assert now["step-scale_scores"]["source"] == mine["step-scale_scores"]
 
 
 def test_watch_points_at_the_line_of_a_step_however_it_is_spelt(workspace: Path) -> None:
@@ -125,10 +138,12 @@ def test_watch_points_at_the_line_of_a_step_however_it_is_spelt(workspace: Path)
     lines[place] = "def softmax (scores):"
     file.write_text("\n".join(lines), encoding="utf-8")
     watching = Terminal(workspace, ATTN, "watch")
-    assert f"{NAME}.py:{place + 1}" in watching.sees("Your softmax runs down the columns")
+    watching.sees(f"{NAME}.py:{place + 1}")
+    watching.sees("Your softmax runs down the columns")
     watching.sees("q quit")
     lines[place] = "def\tsoftmax(scores):"
     by_rename(file, "\n" + "\n".join(lines))
-    assert f"{NAME}.py:{place + 2}" in watching.sees("Your softmax runs down the columns")
+    watching.sees(f"{NAME}.py:{place + 2}")  # a busy machine draws the line of before once more
+    watching.sees("Your softmax runs down the columns")
     watching.press("q")
     assert watching.ends() == 0

@@ -14,7 +14,6 @@ import time
 import types
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,9 +21,8 @@ import pytest
 from autograder.learning.notebook_check import Check, NotRightYet, open_exercise
 from autograder.learning.notebook_layer import compare_with_library, show_attention, show_numbers
 from autograder.play.speaking import speak
-
-ROOT = Path(__file__).resolve().parents[2]
-NAME = "numpy_single_head"
+from support.learner_workspace import NAME, ROOT
+from support.typed_commands import printed
 
 
 @pytest.fixture
@@ -135,7 +133,7 @@ def test_the_last_cells_stop_an_endless_loop_too(
     )
     for beginning, cell in cells:
         cell()
-        told = " ".join(capsys.readouterr().out.split())
+        told = printed(capsys)
         assert re.match(
             rf"{beginning}: your layer was still running after 0\.[13] s at line \d+, `", told
         ), told

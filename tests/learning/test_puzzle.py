@@ -15,12 +15,7 @@ from autograder.learning import climbing
 from autograder.learning import workspace as answer_key
 from autograder.values.exercise import GENERATED
 from support.learner_workspace import NAME, ROOT, start
-from support.typed_commands import typed
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    return start(tmp_path / "work")
+from support.typed_commands import Run, typed
 
 
 def rungs(step: str, exercise: str = NAME) -> Rungs:
@@ -31,29 +26,31 @@ def numbers(of: Rungs, lines: Sequence[PuzzleLine]) -> list[str]:
     return [str(of.lines.index(line) + 1) for line in lines]
 
 
+def sorted_as(workspace: Path, of: Rungs, lines: Sequence[PuzzleLine]) -> Run:
+    """Try these lines of a step in this order."""
+    return typed("hint", of.step, "--order", *numbers(of, lines), folder=workspace)
+
+
 def test_the_right_lines_in_the_right_order_are_right(workspace: Path) -> None:
     softmax = rungs("softmax")
     shown = typed("hint", "softmax", "--order", folder=workspace)
     assert shown.code == 0 and all(line.text in shown.out for line in softmax.lines)
-    run = typed("hint", "softmax", "--order", *numbers(softmax, softmax.true), folder=workspace)
+    run = sorted_as(workspace, softmax, softmax.true)
     assert run.code == 0 and "✓ Right" in run.out and "attn check softmax" in run.out
-    with_commas = typed(
-        "hint", "1", "--order", ",".join(numbers(softmax, softmax.true)), folder=workspace
-    )
-    assert with_commas.code == 0
+    commas = ",".join(numbers(softmax, softmax.true))
+    assert typed("hint", "1", "--order", commas, folder=workspace).code == 0
 
 
 def test_any_order_that_computes_the_same_is_right(workspace: Path) -> None:
     parts = rungs("project_qkv")
     queries, keys, *others = parts.true
-    order = numbers(parts, [keys, queries, *others])
-    assert typed("hint", "project_qkv", "--order", *order, folder=workspace).code == 0
+    assert sorted_as(workspace, parts, [keys, queries, *others]).code == 0
 
 
 def test_a_wrong_line_is_told_as_the_mistake_that_it_is(workspace: Path) -> None:
     scores = rungs("scale_scores")
     (line,) = (one for one in scores.wrong if one.mistake == "divided_by_the_dimension")
-    run = typed("hint", "scale_scores", "--order", *numbers(scores, [line]), folder=workspace)
+    run = sorted_as(workspace, scores, [line])
     assert run.code == 1 and run.err == ""
     assert "You divide by the embedding dimension itself" in run.words
 
@@ -61,23 +58,20 @@ def test_a_wrong_line_is_told_as_the_mistake_that_it_is(workspace: Path) -> None
 def test_lines_too_few_too_many_or_in_a_wrong_order_are_told_in_words(workspace: Path) -> None:
     softmax = rungs("softmax")
     first, second, last = softmax.true
-    few = typed("hint", "softmax", "--order", *numbers(softmax, [first]), folder=workspace)
-    assert few.code == 1 and "You chose 1 line, and the step has 3." in few.words
-    early = typed(
-        "hint", "softmax", "--order", *numbers(softmax, [last, first, second]), folder=workspace
-    )
-    assert early.code == 1
-    assert re.search(r"Line \d uses `\w+`, and only line \d sets it\.", early.words), early.words
     (other,) = (line for line in softmax.wrong if line.place == 1)
-    order = numbers(softmax, [first, other, second, last])
-    many = typed("hint", "softmax", "--order", *order, folder=workspace)
-    assert many.code == 1 and "one line is not needed" in many.words
+    for lines, told in (
+        ([first], r"You chose 1 line, and the step has 3\."),
+        ([last, first, second], r"Line \d uses `\w+`, and only line \d sets it\."),
+        ([first, other, second, last], "one line is not needed"),
+    ):
+        run = sorted_as(workspace, softmax, lines)
+        assert run.code == 1 and re.search(told, run.words), run.words
 
 
 def test_a_body_without_its_if_is_not_taken_for_the_solution_above_it(workspace: Path) -> None:
     layer = rungs("SingleHeadAttention")
     without = [line for line in layer.true if not line.text.startswith("if ")]
-    run = typed("hint", "11", "--order", *numbers(layer, without), folder=workspace)
+    run = sorted_as(workspace, layer, without)
     assert run.code == 1 and "Python cannot read this yet: IndentationError" in run.words
 
 
@@ -92,18 +86,15 @@ def test_numbers_that_are_not_on_the_list_are_refused(
 @pytest.mark.parametrize(
     "exercise, step",
     [
-        ("vit_multi_head", "2"),
+        ("vit_multi_head", "project_qkv"),
         pytest.param("torch_multi_head", "CausalMultiHeadAttention", marks=pytest.mark.slow),
     ],
 )
 def test_it_works_in_the_exercises_with_torch(tmp_path: Path, exercise: str, step: str) -> None:
-    workspace = start(tmp_path / "work", exercise)
-    name = {"2": "project_qkv"}.get(step, step)
-    asked = rungs(name, exercise)
-    right = typed("hint", step, "--order", *numbers(asked, asked.true), folder=workspace)
+    workspace, asked = start(tmp_path / "work", exercise), rungs(step, exercise)
+    right = sorted_as(workspace, asked, asked.true)
     assert right.code == 0, right
-    wrong = asked.with_wrong(asked.wrong[0])
-    assert typed("hint", step, "--order", *numbers(asked, wrong), folder=workspace).code == 1
+    assert sorted_as(workspace, asked, asked.with_wrong(asked.wrong[0])).code == 1
 
 
 def test_without_solutions_there_are_none_and_it_is_said(
@@ -146,5 +137,5 @@ def test_an_indented_line_out_of_its_place_is_quoted_and_no_line_of_a_file(
     found = rungs("SingleHeadAttention")
     lost = next(line for line in found.true if line.text.startswith("    "))
     (number,) = numbers(found, [lost])
-    run = typed("hint", "SingleHeadAttention", "--order", number, folder=workspace)
+    run = sorted_as(workspace, found, [lost])
     assert run.code == 1 and f"line {number}: `{lost.text.strip()}`" in run.words, run.out

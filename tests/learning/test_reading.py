@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,23 +10,10 @@ import pytest
 from autograder.learning.once import answer_lines, plain
 from autograder.learning.step_lesson import lesson_of
 from autograder.values.exercise import Exercise, read_exercise
-from support.learner_workspace import NAME, RIGHT_SOFTMAX, ROOT, start, stub_file, written
-from support.terminal import Terminal
-from support.typed_commands import ATTN, typed
+from support.learner_workspace import NAME, RIGHT_SOFTMAX, ROOT, put
+from support.typed_commands import typed
 
 EXERCISES = [read_exercise(path.parent) for path in (ROOT / "assignments").glob("*/exercise.toml")]
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    return start(tmp_path / "work")
-
-
-@pytest.fixture
-def terminal(workspace: Path) -> Iterator[Terminal]:
-    watching = Terminal(workspace, ATTN, "watch", size=(40, 90))
-    yield watching
-    watching.close()
 
 
 def test_a_lesson_is_read_with_its_questions_and_the_answers_only_when_asked_for(
@@ -59,8 +44,7 @@ def test_what_to_try_is_read_without_the_answers_and_the_question_after_the_chec
 
 
 def test_without_a_name_it_is_the_step_that_is_open(workspace: Path) -> None:
-    file = stub_file(workspace)
-    file.write_text(written(file.read_text("utf-8"), softmax=RIGHT_SOFTMAX), encoding="utf-8")
+    put(workspace, softmax=RIGHT_SOFTMAX)
     passed = typed("check", "softmax", folder=workspace)
     assert passed.code == 0 and "Now guess: All scores of a row are equal" in passed.words
     assert passed.words.index("Your row of “it”, as in the text:") < passed.words.index("Now guess")
@@ -89,28 +73,3 @@ def test_every_step_of_every_exercise_has_a_lesson_that_a_terminal_can_show(
         code = re.sub(r"```.*?```|`[^`]*`", "", text, flags=re.DOTALL)
         assert not re.search(r"\\[a-z]{2,}|<\w+>|base64", code), (step.name, code)
         assert answer_lines(lesson)
-
-
-def test_in_a_watch_t_shows_the_lesson_and_a_pass_asks_a_question(
-    workspace: Path, terminal: Terminal
-) -> None:
-    terminal.frame("Step 1 of 11", "q quit")
-    terminal.press("t")
-    lines = terminal.frame("1. Softmax", "q quit")
-    assert " more lines: key m" in " ".join(lines)
-    file = stub_file(workspace)
-    file.write_text(written(file.read_text("utf-8"), softmax=RIGHT_SOFTMAX), encoding="utf-8")
-    shown = " ".join(" ".join(terminal.frame("softmax passes", "Enter for step 2")).split())
-    assert "Now guess: All scores of a row are equal" in shown and "a the answer" in shown
-    assert "Your row of “it”" in shown and "cat 0.63" in shown and "Each share" not in shown
-    terminal.press("a")
-    shown = " ".join(" ".join(terminal.frame("Each share is 1 divided")).split())
-    assert "The factor cancels" not in shown  # the answer to what was asked before
-
-
-def test_what_is_shown_is_what_the_notebook_says(workspace: Path) -> None:
-    notebook = json.loads((workspace / NAME / f"{NAME}.ipynb").read_text(encoding="utf-8"))
-    every = "".join("".join(cell["source"]) for cell in notebook["cells"])
-    lesson = lesson_of(read_exercise(workspace / NAME), "apply_mask")
-    assert lesson.above.splitlines()[0] in every and lesson.after is not None
-    assert lesson.after.question in every

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import shutil
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -23,8 +21,11 @@ from autograder.values.exercise import EXAMPLES
 from support.learner_workspace import (
     NAME,
     RIGHT_SOFTMAX,
-    ROOT,
     WRONG_SOFTMAX,
+    noted_steps,
+    progress_file,
+    put,
+    solve,
     start,
     stub_file,
     written,
@@ -33,24 +34,22 @@ from support.typed_commands import typed
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Path:
+def workspace(workspace: Path) -> Path:
     """A workspace in which softmax has passed."""
-    workspace = start(tmp_path / "work")
-    file = stub_file(workspace)
-    file.write_text(written(file.read_text("utf-8"), softmax=RIGHT_SOFTMAX), encoding="utf-8")
+    put(workspace, softmax=RIGHT_SOFTMAX)
     assert typed("check", "softmax", folder=workspace).code == 0
     return workspace
 
 
 def known(workspace: Path) -> dict[str, Any]:
-    facts = json.loads((workspace / ".attn" / "progress.json").read_text(encoding="utf-8"))
-    step: dict[str, Any] = facts["exercises"][NAME]["softmax"]
-    return step
+    return noted_steps(workspace)["softmax"]
 
 
-def write(workspace: Path, body: str) -> None:
+def write(workspace: Path, body: str, before: str = "") -> None:
     file = workspace / "review" / NAME / "softmax.py"
-    file.write_text(written(file.read_text("utf-8"), softmax=body), encoding="utf-8")
+    text = file.read_text(encoding="utf-8")
+    changed = text.replace(before, body) if before else written(text, softmax=body)
+    file.write_text(changed, encoding="utf-8")
 
 
 def first_day(workspace: Path) -> date:
@@ -85,12 +84,12 @@ def test_a_review_that_fails_comes_back_the_next_day_and_blank(workspace: Path) 
     after = day + timedelta(1)
     assert run.code == 1 and "runs down the columns" in run.words
     assert f"It comes back on {after}." in run.words
-    file = workspace / "review" / NAME / "softmax.py"
-    file.write_text(file.read_text("utf-8").replace(WRONG_SOFTMAX, RIGHT_SOFTMAX), "utf-8")
+    write(workspace, RIGHT_SOFTMAX, before=WRONG_SOFTMAX)
     assert typed("review", "softmax", "--on", day, folder=workspace).code == 0
     assert known(workspace)["review_on"] == after.isoformat()
     typed("review", "--on", after, folder=workspace)
-    assert "YOUR CODE HERE" in file.read_text(encoding="utf-8")
+    again = workspace / "review" / NAME / "softmax.py"
+    assert "YOUR CODE HERE" in again.read_text(encoding="utf-8")
 
 
 def test_the_inputs_are_others_and_the_own_definition_does_not_answer(workspace: Path) -> None:
@@ -112,7 +111,7 @@ def test_the_inputs_are_others_and_the_own_definition_does_not_answer(workspace:
 
 def backdated(workspace: Path, exercise: str, *steps: str) -> None:
     """Note that these steps passed some time ago, so that they are to be reviewed today."""
-    file = workspace / ".attn" / "progress.json"
+    file = progress_file(workspace)
     facts = json.loads(file.read_text(encoding="utf-8"))
     known = facts.setdefault("exercises", {}).setdefault(exercise, {})
     for step in steps:
@@ -153,17 +152,14 @@ def test_without_solutions_a_review_asks_the_worked_examples_and_says_so(
     workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(answer_key, "PACKAGE", workspace / "elsewhere" / "autograder")
-    day, console = first_day(workspace), Console(file=io.StringIO(), width=200)
-    assert isinstance(console.file, io.StringIO)
+    day, console = first_day(workspace), Console(record=True, width=200)
     reviewing.list_reviews(workspace, day, console, print)
     write(workspace, WRONG_SOFTMAX)
     assert not reviewing.review_step(workspace, "softmax", day, console, print)
-    assert "runs down the columns" in console.file.getvalue()
-    write_over = workspace / "review" / NAME / "softmax.py"
-    text = write_over.read_text("utf-8").replace(WRONG_SOFTMAX, RIGHT_SOFTMAX)
-    write_over.write_text(text, encoding="utf-8")
+    assert "runs down the columns" in console.export_text(clear=False)
+    write(workspace, RIGHT_SOFTMAX, before=WRONG_SOFTMAX)
     assert reviewing.review_step(workspace, "softmax", day, console, print)
-    said = console.file.getvalue()
+    said = console.export_text()
     assert said.count("so the inputs are those of the worked examples.") == 2
     assert not list((workspace / ".attn" / "review").rglob(EXAMPLES))
 
@@ -171,8 +167,7 @@ def test_without_solutions_a_review_asks_the_worked_examples_and_says_so(
 def test_a_step_in_torch_is_reviewed_on_other_inputs(tmp_path: Path) -> None:
     name, step, wrong = "torch_single_head", "scale_scores", "    return attention_scores / 2"
     workspace = start(tmp_path / "work", name)
-    solution = ROOT / "solutions" / name / "solution.py"
-    shutil.copyfile(solution, workspace / name / f"{name}.py")
+    solve(workspace, name)
     backdated(workspace, name, step)
     assert f"review/{name}/{step}.py" in typed("review", folder=workspace).out
     file = workspace / "review" / name / f"{step}.py"

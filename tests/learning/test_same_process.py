@@ -28,16 +28,15 @@ from autograder.learning.step_pictures import picture_of_run
 from autograder.reports.picture import render_panels
 from autograder.values.exercise import Exercise, read_exercise
 from autograder.values.verdict import Outcome
-from support.learner_workspace import NAME, REFERENCE, ROOT, start, stub_file
+from support.learner_workspace import NAME, REFERENCE
 from support.nameless_mistakes import written
-from support.typed_commands import typed
 
 Check = Callable[[str], dict[str, Any]]
 
 
 @pytest.fixture
-def exercise(tmp_path: Path) -> Exercise:
-    return read_exercise(start(tmp_path / "work") / NAME)
+def exercise(workspace: Path) -> Exercise:
+    return read_exercise(workspace / NAME)
 
 
 @pytest.fixture
@@ -112,9 +111,12 @@ def test_the_picture_of_a_step_is_that_of_a_notebook(
         "import builtins; del builtins.print",
         "import builtins; vars(builtins).clear()",
         "np.softmax = lambda x: x",
+        "exit()",
     ],
 )
-def test_what_code_changes_in_a_module_ends_with_its_check(check: Check, change: str) -> None:
+def test_what_code_changes_in_a_module_ends_with_its_check_and_the_next_one_is_right(
+    check: Check, change: str
+) -> None:
     modules, numpy, own = {**sys.modules}, {**vars(np)}, {**vars(builtins)}
     with suppress(ValueError):  # the answer may be no JSON where nothing works any more
         check(body(f"{change}", "return scores"))
@@ -126,7 +128,7 @@ def test_what_code_changes_in_a_module_ends_with_its_check(check: Check, change:
 
 
 def test_a_step_that_is_wrong_with_what_other_steps_give_fails_at_home_as_in_class(
-    exercise: Exercise, tmp_path: Path
+    exercise: Exercise, in_class: Callable[[Path], Any]
 ) -> None:
     text = REFERENCE.replace(
         "np.tril(np.ones((sequence_length, sequence_length)))",
@@ -137,25 +139,16 @@ def test_a_step_that_is_wrong_with_what_other_steps_give_fails_at_home_as_in_cla
     )
     file = exercise.folder / f"{NAME}.py"
     file.write_text(text, encoding="utf-8")
-    home = check_work(exercise, exercise.steps, child=SameProcess(exercise))
-    (tmp_path / "class").mkdir()
-    (tmp_path / "class" / "ada.py").write_text(text, encoding="utf-8")
-    words = ("--exercise", NAME, "--output", tmp_path / "out")
-    assert typed("grade", tmp_path / "class", *words, folder=ROOT).code == 0
-    (verdict,) = (tmp_path / "out" / "verdicts").iterdir()
-    graded = json.loads(verdict.read_text(encoding="utf-8"))
-    wrong = {
-        "home": {run.step.name: run.verdict for run in home.steps if not run.verdict.passes},
-        "class": {each["name"]: each for each in graded["steps"] if each["outcome"] != "passed"},
-    }
+    run = check_work(exercise, exercise.steps, child=SameProcess(exercise))
+    home = {each.step.name: each.verdict for each in run.steps if not each.verdict.passes}
+    there = {name: each for name, each in in_class(file).items() if each["outcome"] != "passed"}
     # In class, the layer is judged with a right step in place of this one; at home, it waits.
-    layer = wrong["home"].pop("SingleHeadAttention")
-    assert layer.outcome is Outcome.WAITS
-    assert list(wrong["home"]) == list(wrong["class"]) == ["apply_mask"]
+    assert home.pop("SingleHeadAttention").outcome is Outcome.WAITS
+    assert list(home) == list(there) == ["apply_mask"]
     fact = "With what your other steps give, `apply_mask` does not give what is expected."
-    finding = wrong["home"]["apply_mask"].finding
+    finding = home["apply_mask"].finding
     assert finding and finding.fact == fact
-    assert wrong["class"]["apply_mask"]["checks"][-1]["finding"]["fact"] == fact
+    assert there["apply_mask"]["checks"][-1]["finding"]["fact"] == fact
 
 
 def test_a_line_is_quoted_also_of_a_file_in_which_something_is_no_python(check: Check) -> None:
@@ -181,13 +174,8 @@ def state() -> list[Any]:
     return [
         *(os.getcwd(), dict(os.environ), os._exit, builtins.input, signal.getsignal(signal.SIGINT)),
         *([*sys.path], [*sys.meta_path], random.getstate(), np.geterr(), sys.stdout),
+        sys.getrecursionlimit(),
     ]
-
-
-def test_how_deep_calls_may_be_is_put_back(check: Check) -> None:
-    depth = sys.getrecursionlimit()
-    check(body("import sys", "sys.setrecursionlimit(4321)", "return scores"))
-    assert sys.getrecursionlimit() == depth
 
 
 def test_what_code_changes_of_the_process_is_put_back(check: Check) -> None:
@@ -201,6 +189,7 @@ def test_what_code_changes_of_the_process_is_put_back(check: Check) -> None:
             "sys.meta_path.clear()",
             "random.seed(1)",
             "np.seterr(all='raise')",
+            "sys.setrecursionlimit(4321)",
             "return scores",
         )
     )
@@ -215,14 +204,6 @@ def test_a_module_of_the_learner_is_read_again_at_the_next_check(
         own.write_text(f"class Error(Exception):\n    __name__ = {name!r}\n\nprint({name!r})\n")
         printed = check(code)["steps"][0]["checks"][0]["printed"]
         assert name in printed, printed
-
-
-def test_it_takes_one_job_after_another(exercise: Exercise, check: Check) -> None:
-    assert stub_file(exercise.folder.parent).is_file()
-    right = body(
-        "e = np.exp(scores - scores.max(-1, keepdims=True))", "return e / e.sum(-1)[..., None]"
-    )
-    assert [check(code)["passes"] for code in (right, body("exit()"), right)] == [True, False, True]
 
 
 def test_annotations_count_when_code_is_loaded_as_in_pythons_that_read_them_then() -> None:

@@ -42,12 +42,16 @@ def same(code: str) -> str:
     return ast.dump(ast.parse(plain + " pass" if plain.rstrip().endswith(":") else plain))
 
 
-def shown(width: int, *pieces: object, colored: bool = False) -> str:
-    console = Console(file=io.StringIO(), width=width, force_terminal=colored, highlight=False)
+def recorded(width: int) -> Console:
+    """A console of this width, without a color, whose text can be asked."""
+    return Console(record=True, file=io.StringIO(), width=width, highlight=False)
+
+
+def shown(width: int, *pieces: object) -> str:
+    console = recorded(width)
     for piece in pieces:
         console.print(piece, crop=False)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+    return console.export_text()
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -57,11 +61,9 @@ def test_every_solution_is_python_as_it_is_shown(
 ) -> None:
     reference = (ROOT / "solutions" / exercise / "solution.py").read_text(encoding="utf-8")
     for step in open_session(workspace, print).workspace.exercise(exercise).steps:
-        console = Console(file=io.StringIO(), width=width)
-        name = f"{exercise}.{step.name}"
+        console, name = recorded(width), f"{exercise}.{step.name}"
         assert show_solution(workspace, name, lambda question: True, console, print)
-        assert isinstance(console.file, io.StringIO)
-        code = console.file.getvalue()
+        code = console.export_text()
         (definition,) = ast.parse(code).body
         own = [node for node in ast.parse(reference).body if ast.dump(node) == ast.dump(definition)]
         assert len(own) == 1, code
@@ -119,8 +121,7 @@ def test_similar_code_is_shown_as_it_is(tmp_path: Path, width: int) -> None:
         for step in exercise.steps:
             before = {exercise.name: {step.name: {"hints": len(step.hints) - 1}}}
             record.write_text(json.dumps({"exercises": before}), encoding="utf-8")
-            console = Console(file=io.StringIO(), width=width)
+            console = recorded(width)
             next_hint(made, f"{exercise.name}.{step.name}", console, print)
-            assert isinstance(console.file, io.StringIO)
             similar = textwrap.indent(step.similar.strip(), "  ")
-            assert similar in console.file.getvalue(), step.name
+            assert similar in console.export_text(), step.name

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from support.learner_workspace import NAME, ROOT, start, written
+from autograder.values.exercise import read_exercise
+from support.learner_workspace import NAME, ROOT, progress_file, put, start, stub_file
 from support.typed_commands import typed
 
 STRETCH, FIRST = "stretch_steps", "torch_single_head"
@@ -19,28 +20,15 @@ MEASURED = "    return (queries * keys).cumsum(1).pow(2).mean(0).sqrt()"
 ON_THE_QUERIES = "    return scaled_scores.masked_fill(~padding_mask[:, :, None], -math.inf)"
 
 
-def script(workspace: Path) -> Path:
-    return workspace / STRETCH / f"{STRETCH}.py"
-
-
-def put(workspace: Path, **bodies: str) -> None:
-    file = script(workspace)
-    file.write_text(written(file.read_text(encoding="utf-8"), **bodies), encoding="utf-8")
-    file.with_suffix(".ipynb").unlink(missing_ok=True)
-
-
 def passed(workspace: Path, *exercises: str) -> None:
     """Note in the learner's own record that every step of these exercises passed."""
     facts = {
-        name: {
-            step: {"passed": True}
-            for step in re.findall(r'^name = "(\w+)"', toml(workspace, name), re.MULTILINE)[1:]
-        }
+        name: {step.name: {"passed": True} for step in read_exercise(workspace / name).steps}
         for name in exercises
     }
-    file = workspace / ".attn" / "progress.json"
-    known = json.loads(file.read_text(encoding="utf-8"))
-    file.write_text(json.dumps({**known, "exercises": facts}), encoding="utf-8")
+    known = json.loads(progress_file(workspace).read_text(encoding="utf-8"))
+    text = json.dumps({**known, "exercises": facts})
+    progress_file(workspace).write_text(text, encoding="utf-8")
 
 
 def printed_by(script: Path) -> str:
@@ -48,10 +36,6 @@ def printed_by(script: Path) -> str:
     with redirect_stdout(io.StringIO()) as printed:
         runpy.run_path(str(script), run_name="__main__")
     return printed.getvalue()
-
-
-def toml(workspace: Path, name: str) -> str:
-    return (workspace / name / "exercise.toml").read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -93,7 +77,7 @@ def test_it_is_named_next_only_when_nothing_else_is_open(workspace: Path) -> Non
 
 
 def test_a_check_names_the_mistake_and_no_points(workspace: Path) -> None:
-    put(workspace, measure_spread=MEASURED, hide_padding=ON_THE_QUERIES)
+    put(workspace, STRETCH, measure_spread=MEASURED, hide_padding=ON_THE_QUERIES)
     run = typed("check", STRETCH, folder=workspace)
     assert run.code == 1 and run.err == ""
     assert "✓ measure_spread" in run.out and "1 of 5 steps pass.\n" in run.out
@@ -103,8 +87,8 @@ def test_a_check_names_the_mistake_and_no_points(workspace: Path) -> None:
 
 
 def test_the_experiment_in_the_script_shows_the_root(workspace: Path) -> None:
-    put(workspace, measure_spread=MEASURED)
-    header, *rows = printed_by(script(workspace)).splitlines()
+    script = put(workspace, STRETCH, measure_spread=MEASURED)
+    header, *rows = printed_by(script).splitlines()
     assert re.split(r"\s{2,}", header.strip()) == ["D", "spread", "spread / √D", "spread / D"]
     table = [[float(cell) for cell in row.split()] for row in rows]
     assert [row[0] for row in table] == [1, 4, 16, 64, 256]
@@ -116,7 +100,7 @@ def test_before_the_step_is_written_the_experiment_says_so_and_a_check_stays_qui
     workspace: Path,
 ) -> None:
     said = "No numbers yet: `measure_spread` is not written yet."
-    assert said in printed_by(script(workspace))
+    assert said in printed_by(stub_file(workspace, STRETCH))
     checked = typed("check", STRETCH, folder=workspace)
     assert "raises" not in checked.out and "Your code printed" not in checked.out
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import shutil
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 from autograder.learning.background import BackgroundAnswer
 from autograder.learning.checking import check_work
-from autograder.learning.notebook_check import open_exercise
+from autograder.learning.notebook_check import NotRightYet, open_exercise
 from autograder.learning.process import Child
 from autograder.learning.progress import open_session, read_progress
 from autograder.learning.watch_screen import View
@@ -20,13 +20,11 @@ from autograder.learning.workspace import find_workspace
 from support.learner_workspace import (
     NAME,
     RIGHT_SOFTMAX,
-    ROOT,
     WRONG_SOFTMAX,
-    start,
     stub_file,
     written,
 )
-from support.typed_commands import typed
+from support.typed_commands import printed, typed
 
 LAYER = "SingleHeadAttention"
 CLASS = """class SingleHeadAttention:
@@ -62,9 +60,8 @@ def done(workspace: Path) -> tuple[str, ...]:
 
 
 def test_the_steps_of_a_right_class_count_as_known_and_the_signs_say_by_what(
-    tmp_path: Path,
+    workspace: Path,
 ) -> None:
-    workspace = start(tmp_path / "work")
     with_class(workspace)
     run = typed("check", folder=workspace)
     assert run.code == 0 and run.err == ""
@@ -78,16 +75,14 @@ def test_the_steps_of_a_right_class_count_as_known_and_the_signs_say_by_what(
     assert "all 11 steps are done" in typed("finish", folder=workspace).words
 
 
-def test_to_check_the_class_alone_is_enough(tmp_path: Path) -> None:
-    workspace = start(tmp_path / "work")
+def test_to_check_the_class_alone_is_enough(workspace: Path) -> None:
     with_class(workspace)
     assert typed("check", LAYER, folder=workspace).code == 0
     assert len(done(workspace)) == 11
     assert "nothing to review" in typed("review", folder=workspace).words.lower()
 
 
-def test_a_step_that_is_not_written_is_done_where_the_class_is_right(tmp_path: Path) -> None:
-    workspace = start(tmp_path / "work")
+def test_a_step_that_is_not_written_is_done_where_the_class_is_right(workspace: Path) -> None:
     with_class(workspace)
     run = typed("check", "softmax", folder=workspace)
     assert run.code == 0 and run.err == "" and "+ softmax  2 points" in run.out
@@ -99,16 +94,14 @@ def test_a_step_that_is_not_written_is_done_where_the_class_is_right(tmp_path: P
     assert len(done(workspace)) == 10
 
 
-def test_a_class_that_is_wrong_makes_nothing_known(tmp_path: Path) -> None:
-    workspace = start(tmp_path / "work")
+def test_a_class_that_is_wrong_makes_nothing_known(workspace: Path) -> None:
     with_class(workspace, CLASS.replace(" / np.sqrt(x.shape[-1])", ""))
     run = typed("check", folder=workspace)
     assert run.code == 1 and "+ " not in run.out and "· softmax (0/" in run.out
     assert done(workspace) == ()
 
 
-def test_a_step_under_a_wrong_name_is_told_though_the_class_is_right(tmp_path: Path) -> None:
-    workspace = start(tmp_path / "work")
+def test_a_step_under_a_wrong_name_is_told_though_the_class_is_right(workspace: Path) -> None:
     file = with_class(workspace, softmax=RIGHT_SOFTMAX)
     text = file.read_text(encoding="utf-8").replace("def softmax(", "def sofmax(")
     file.write_text(text, encoding="utf-8")
@@ -119,8 +112,7 @@ def test_a_step_under_a_wrong_name_is_told_though_the_class_is_right(tmp_path: P
         assert "You did not write this step" not in run.words
 
 
-def test_a_watch_goes_to_the_step_that_was_written_and_is_wrong(tmp_path: Path) -> None:
-    workspace = start(tmp_path / "work")
+def test_a_watch_goes_to_the_step_that_was_written_and_is_wrong(workspace: Path) -> None:
     session = open_session(workspace, pytest.fail)
     exercise = session.current
 
@@ -144,8 +136,7 @@ def test_a_watch_goes_to_the_step_that_was_written_and_is_wrong(tmp_path: Path) 
     assert saved(view).step.name == "softmax"
 
 
-def test_a_step_that_is_written_and_wrong_stays_open(tmp_path: Path) -> None:
-    workspace = start(tmp_path / "work")
+def test_a_step_that_is_written_and_wrong_stays_open(workspace: Path) -> None:
     with_class(workspace, softmax=WRONG_SOFTMAX)
     run = typed("check", folder=workspace)
     assert run.code == 1 and "✗ softmax" in run.out and "Next: softmax" in run.out
@@ -153,31 +144,26 @@ def test_a_step_that_is_written_and_wrong_stays_open(tmp_path: Path) -> None:
     assert "softmax" not in done(workspace) and len(done(workspace)) == 10
 
 
-def test_home_and_class_agree_on_what_a_class_does(tmp_path: Path) -> None:
-    workspace = start(tmp_path / "work")
+def test_home_and_class_agree_on_what_a_class_does(
+    workspace: Path, in_class: Callable[[Path], Any]
+) -> None:
     file = with_class(workspace)
-    home = json.loads(typed("check", "--json", folder=workspace).out)
-    (tmp_path / "class").mkdir()
-    shutil.copyfile(file, tmp_path / "class" / "ada.py")
-    solutions = ROOT / "solutions"
-    graded = typed(
-        *("grade", "class", "--exercise", NAME, "--solutions", str(solutions)),
-        *("--output", "out"),
-        folder=tmp_path,
-    )
-    assert graded.code == 0, graded.err
-    (verdict,) = (tmp_path / "out" / "verdicts").glob("*.json")
-    found = json.loads(verdict.read_text(encoding="utf-8"))["steps"]
-    assert [step["points"] for step in home["steps"]] == [step["points"] for step in found]
+    home = typed("check", "--json", folder=workspace).document
+    points = {step["name"]: step["points"] for step in home["steps"]}
+    assert points == {name: step["points"] for name, step in in_class(file).items()}
     assert home["points"] == home["max_points"] == 22
 
 
-def test_in_a_notebook_it_is_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    workspace = start(tmp_path / "work")
+def test_in_a_notebook_it_is_the_same_also_of_a_step_that_was_open(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     check = open_exercise(NAME, workspace / NAME)
     module = ModuleType("cell")
     exec("import numpy as np\n" + CLASS, vars(module))
+    exec("def softmax(scores):\n    raise NotImplementedError", vars(module))
+    with pytest.raises(NotRightYet):
+        check(vars(module)["softmax"])
     check(vars(module)[LAYER])
     check.finish()
-    assert "all 11 steps are done" in " ".join(capsys.readouterr().out.split())
+    assert "all 11 steps are done" in printed(capsys)
     assert len(done(workspace)) == 11

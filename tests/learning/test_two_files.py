@@ -13,7 +13,16 @@ from pathlib import Path
 import pytest
 
 from autograder.learning.progress import StepProgress, open_session
-from support.learner_workspace import NAME, REFERENCE, RIGHT_SOFTMAX, start, stub_file, written
+from support.learner_workspace import (
+    NAME,
+    REFERENCE,
+    RIGHT_SOFTMAX,
+    notebook_with,
+    noted_steps,
+    start,
+    stub_file,
+    written,
+)
 from support.terminal import Terminal
 from support.typed_commands import ATTN, typed
 
@@ -26,13 +35,12 @@ LAST = (
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Path:
+def workspace(workspace: Path) -> Path:
     """A workspace with a finished script, and a notebook that was saved after it was opened."""
-    made = start(tmp_path / "work")
-    save(stub_file(made), REFERENCE, 1)
-    notebook = made / NAME / NOTEBOOK
+    save(stub_file(workspace), REFERENCE, 1)
+    notebook = workspace / NAME / NOTEBOOK
     save(notebook, notebook.read_text(encoding="utf-8"), 2)
-    return made
+    return workspace
 
 
 @pytest.fixture
@@ -51,13 +59,9 @@ def save(file: Path, text: str, minutes: int) -> None:
 
 def stray_line(folder: Path, minutes: int) -> None:
     """Write one line into the notebook's cell of softmax, and save it."""
-    file = folder / NOTEBOOK
-    notebook = json.loads(file.read_text(encoding="utf-8"))
-    (cell,) = (each for each in notebook["cells"] if "def softmax" in "".join(each["source"]))
-    cell["source"] = "".join(cell["source"]).replace(
-        "raise Not", "e = np.exp(scores)\n    raise Not"
-    )
-    save(file, json.dumps(notebook), minutes)
+    raises = 'raise NotImplementedError("softmax is not written yet")'
+    text = notebook_with(folder / NOTEBOOK, softmax=f"    e = np.exp(scores)\n    {raises}")
+    save(folder / NOTEBOOK, text, minutes)
 
 
 def test_a_notebook_that_was_only_opened_and_saved_changes_nothing(workspace: Path) -> None:
@@ -131,12 +135,6 @@ def test_a_file_that_is_no_work_of_this_place_is_refused_with_a_cure(workspace: 
     stub_file(workspace).unlink()
     gone = typed("check", SCRIPT, folder=workspace)
     assert gone.code == 2 and f"there is no {SCRIPT}" in gone.err and "attn start" in gone.err
-
-
-@pytest.mark.parametrize("command", ["hint", "show", "finish", "play"])
-def test_other_commands_take_no_file_and_say_so(workspace: Path, command: str) -> None:
-    run = typed(command, SCRIPT, folder=workspace)
-    assert run.code == 2 and f"{SCRIPT} is a file, and this command is about" in run.err
 
 
 def test_before_the_first_line_both_files_are_named(tmp_path: Path) -> None:
@@ -244,11 +242,9 @@ def test_what_fails_in_the_file_that_counts_fails_and_keeps_its_review(workspace
 
 def steps_noted(workspace: Path) -> dict[str, dict[str, object]]:
     """What is noted of each step, but for the hints that its checks have shown."""
-    facts = json.loads((workspace / ".attn" / "progress.json").read_text(encoding="utf-8"))
-    noted: dict[str, dict[str, object]] = facts["exercises"][NAME]
     return {
         step: {name: value for name, value in known.items() if name != "seen_hints"}
-        for step, known in noted.items()
+        for step, known in noted_steps(workspace).items()
     }
 
 

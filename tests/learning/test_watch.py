@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-import json
+import os
 import re
 import shutil
 import signal
@@ -22,18 +22,14 @@ from support.learner_workspace import (
     RIGHT_SOFTMAX,
     WRONG_SOFTMAX,
     limited,
-    start,
+    notebook_with,
+    put,
     stub_file,
     written,
 )
 from support.processes import left_in
-from support.terminal import PATIENCE, Terminal, by_rename
-from support.typed_commands import ATTN
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    return start(tmp_path / "work")
+from support.terminal import PATIENCE, Terminal, by_rename, save
+from support.typed_commands import ATTN, UNREADABLE
 
 
 def test_every_next_action_is_one_key_and_only_a_yes_resets(workspace: Path) -> None:
@@ -102,13 +98,8 @@ def test_it_survives_what_editors_do_to_files_and_goes_on_to_the_next_exercise(
     file.write_bytes(b"\xff\xfe not text")
     terminal.sees("q quit")
     file.unlink()
-    cells = json.loads(notebook.with_name("elsewhere.json").read_text(encoding="utf-8"))
-    for cell in cells["cells"]:
-        if cell["id"] == "step-softmax":
-            source = "".join(cell["source"])
-            cell["source"] = written(source, softmax=WRONG_SOFTMAX)
     # JupyterLab writes beside the notebook, then renames.
-    by_rename(notebook, json.dumps(cells))
+    by_rename(notebook, notebook_with(notebook.with_name("elsewhere.json"), softmax=WRONG_SOFTMAX))
     assert f"{NAME}.ipynb, code cell" in terminal.sees("down the columns")
     notebook.write_text('{"cells": [', encoding="utf-8")
     terminal.sees("not valid JSON")
@@ -127,15 +118,13 @@ def test_a_save_while_a_check_hangs_is_answered_at_once_and_ctrl_c_leaves_nothin
     workspace: Path,
 ) -> None:
     limited(workspace, seconds_per_call=600)  # so that only the new save can end it
-    file = stub_file(workspace)
-    stub = file.read_text(encoding="utf-8")
     terminal = Terminal(workspace, ATTN, "watch")
     terminal.sees("q quit")
-    by_rename(file, written(stub, softmax="    while True:\n        pass"))
+    save(workspace, softmax="    while True:\n        pass")
     terminal.sees("… checking softmax")
-    by_rename(file, written(stub, softmax="    import os\n    os._exit(1)"))
+    save(workspace, softmax="    import os\n    os._exit(1)")
     terminal.sees("`softmax` ended Python instead of returning a result.")
-    by_rename(file, written(stub, softmax=RIGHT_SOFTMAX))
+    save(workspace, softmax=RIGHT_SOFTMAX)
     terminal.sees("✓ softmax passes.")
     terminal.process.sendcontrol("c")
     assert terminal.ends() == 0
@@ -164,10 +153,9 @@ def test_ctrl_c_counts_before_all_is_ready_and_while_python_runs_a_destructor(
 
     monkeypatch.setattr(watching.Watch, "put", noted)
     monkeypatch.setattr(watching, "Saves", Pressed)
-    told = Console(file=io.StringIO())
+    told = Console(record=True, file=io.StringIO())
     watching.watch(workspace, None, told, print)  # it ends
-    assert isinstance(told.file, io.StringIO)
-    assert "0 of 11 steps passed" in told.file.getvalue()
+    assert "0 of 11 steps passed" in told.export_text()
 
 
 def test_the_terminal_is_left_as_it_was_found(workspace: Path) -> None:
@@ -182,16 +170,20 @@ def test_the_terminal_is_left_as_it_was_found(workspace: Path) -> None:
     assert words[0] == words[1] and "icanon" in words[1]
 
 
-def test_without_a_terminal_it_prints_every_answer_and_needs_no_keys(workspace: Path) -> None:
-    file = stub_file(workspace)
-    stub = file.read_text(encoding="utf-8")
+@pytest.mark.parametrize(("encoding", "sign"), [("utf-8", "✓"), ("ascii", "v")])
+def test_without_a_terminal_it_prints_every_answer_and_needs_no_keys_in_every_encoding(
+    workspace: Path, encoding: str, sign: str
+) -> None:
+    file = put(workspace, softmax=WRONG_SOFTMAX)
+    wrong = file.read_text(encoding="utf-8")
     process = subprocess.Popen(
         [ATTN, "watch"],
         cwd=workspace,
+        env={**os.environ, "PYTHONIOENCODING": encoding},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        text=True,
+        encoding=encoding,
     )
     assert process.stdout is not None
     seen = []
@@ -204,14 +196,15 @@ def test_without_a_terminal_it_prints_every_answer_and_needs_no_keys(workspace: 
         raise AssertionError(f"it ended before {words!r}: {''.join(seen)}")
 
     with process:
-        until("`softmax` is not written yet.")
-        by_rename(file, written(stub, softmax=RIGHT_SOFTMAX))
-        until("✓ softmax passes.")
+        until("Your softmax runs down the columns")
+        by_rename(file, wrong.replace(WRONG_SOFTMAX, RIGHT_SOFTMAX))
+        until(f"{sign} softmax passes.")
         until("`initialize_weights` is not written yet.")
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=PATIENCE)
+        rest, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
-    assert "\x1b" not in "".join(seen) and "q quit" not in "".join(seen)
+    said = "".join([*seen, rest])
+    assert not re.search(r"\x1b|q quit|Traceback", said) and not UNREADABLE.search(said)
     assert left_in(workspace) == {}
 
 

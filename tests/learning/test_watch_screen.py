@@ -16,14 +16,11 @@ from support.learner_workspace import (
     NAME,
     REFERENCE,
     RIGHT_SOFTMAX,
-    ROOT,
     WRONG_SOFTMAX,
-    start,
     stub_file,
-    written,
 )
 from support.processes import wait_for
-from support.terminal import Terminal, by_rename
+from support.terminal import Terminal, by_rename, save
 from support.typed_commands import ATTN
 
 LOOKED = re.compile(r"checked: your save of (\d\d:\d\d:\d\d)")
@@ -34,21 +31,10 @@ SMALL = [(24, 40), (12, 80), (24, 80)]
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    return start(tmp_path / "work")
-
-
-@pytest.fixture
 def terminal(workspace: Path) -> Iterator[Terminal]:
     watching = Terminal(workspace, ATTN, "watch", size=(24, 80))
     yield watching
     watching.close()
-
-
-def put(workspace: Path, **bodies: str) -> None:
-    """Save these steps, as an editor does."""
-    stub = (ROOT / "assignments" / NAME / f"{NAME}.py").read_text(encoding="utf-8")
-    by_rename(stub_file(workspace), written(stub, **bodies))
 
 
 def taken(lines: list[str], columns: int) -> int:
@@ -63,7 +49,7 @@ def test_p_n_and_numbers_go_to_any_step_and_function_keys_to_none(
     terminal.press("n\x1b[15~\x1b[19;2~")
     terminal.press("h")
     assert "Hint 1 of" in " ".join(terminal.frame("Step 2 of 11", "Hint"))
-    put(workspace, softmax=RIGHT_SOFTMAX)
+    save(workspace, softmax=RIGHT_SOFTMAX)
     terminal.frame("Step 2 of 11: initialize_weights", "checked: your save of")
     terminal.press("p")
     assert "  This step is right." in terminal.frame("Step 1 of 11: softmax")
@@ -81,11 +67,11 @@ def test_p_n_and_numbers_go_to_any_step_and_function_keys_to_none(
     terminal.frame("There is no step 0: this exercise has the steps 1 to 11.")
     terminal.press("h")
     terminal.frame("Step 9 of 11", "Hint 1 of ")
-    put(workspace, softmax=RIGHT_SOFTMAX, apply_attention="    return 1")
+    save(workspace, softmax=RIGHT_SOFTMAX, apply_attention="    return 1")
     terminal.frame("Step 9 of 11", "checked: your save of")  # what was chosen stays while open
     mask = "    return np.tril(np.ones((sequence_length, sequence_length)))"
-    put(workspace, create_causal_mask=mask, apply_attention="    return 1")
-    terminal.frame("Step 9 of 11", "checked: your save of")
+    save(workspace, create_causal_mask=mask, apply_attention="    return 1")
+    terminal.frame("Step 9 of 11", "· · · · · ✓ · · [✗] · ·  checked: your save of")
     terminal.press("5n")
     assert "  This step is right." in terminal.frame("Step 6 of 11: create_causal_mask")
     terminal.press("n")
@@ -102,32 +88,36 @@ def test_it_stays_on_a_step_that_has_passed_until_enter_or_until_other_code_is_s
     workspace: Path, terminal: Terminal
 ) -> None:
     terminal.frame("Step 1 of 11", "q quit")
-    put(workspace, softmax=WRONG_SOFTMAX)
+    terminal.press("t")
+    terminal.frame("1. Softmax", " more lines: key m")  # the lesson
+    save(workspace, softmax=WRONG_SOFTMAX)
     terminal.frame("down the columns")
     terminal.press("\r")  # nothing has passed, so nothing happens
-    put(workspace, softmax=RIGHT_SOFTMAX)
+    save(workspace, softmax=RIGHT_SOFTMAX)
     shown = terminal.frame("✓ softmax passes.", "Step 1 of 11: softmax")
     words = " ".join(" ".join(shown).split())
     order = (
         "Your row of “it”",
         "cat 0.63",
-        "Now guess: All scores",
+        "Now guess: All scores of a row are equal",
         "Enter for step 2, initialize",
     )
     assert [words.index(each) for each in order] == sorted(words.index(each) for each in order)
-    put(workspace, softmax=f"    # the same\n{RIGHT_SOFTMAX}")
+    assert "a the answer" in words and "Each share" not in words
+    save(workspace, softmax=f"    # the same\n{RIGHT_SOFTMAX}")
     terminal.frame("Step 1 of 11: softmax", "Your row of “it”", "Enter for step 2")
     terminal.press("a")
-    terminal.frame("Each share is 1 divided", "Enter for step 2")
-    put(workspace, softmax=RIGHT_SOFTMAX, initialize_weights="    return 1")
+    shown = terminal.frame("Each share is 1 divided", "Enter for step 2")
+    assert "The factor cancels" not in " ".join(shown), "that answers what was asked before"
+    save(workspace, softmax=RIGHT_SOFTMAX, initialize_weights="    return 1")
     terminal.frame("Step 2 of 11: initialize_weights", "It returns a single value")
-    put(workspace, softmax=WRONG_SOFTMAX)
+    save(workspace, softmax=WRONG_SOFTMAX)
     terminal.frame("Step 1 of 11: softmax", "down the columns")
-    put(workspace, softmax=RIGHT_SOFTMAX)
+    save(workspace, softmax=RIGHT_SOFTMAX)
     terminal.frame("Step 1 of 11: softmax", "Enter for step 2")
     terminal.press("\r")
     terminal.frame("Step 2 of 11: initialize_weights", "not written yet")
-    put(workspace, softmax=RIGHT_SOFTMAX, create_causal_mask="    return np.tri(sequence_length)")
+    save(workspace, softmax=RIGHT_SOFTMAX, create_causal_mask="    return np.tri(sequence_length)")
     terminal.frame("✓ create_causal_mask passes.", "was      0", "Enter for step 2")
 
 
@@ -158,16 +148,16 @@ def test_it_says_which_save_it_has_looked_at_and_what_is_in_it(
 ) -> None:
     first = "\n".join(terminal.frame("q quit", "`softmax` is not written yet."))
     assert re.search(r"checked at \d\d:\d\d:\d\d", first) and not LOOKED.search(first)
-    put(workspace)
+    save(workspace)
     once = LOOKED.search("\n".join(terminal.frame("checked: your save of")))
     assert once
     wait_for(lambda: time.strftime("%H:%M:%S") > once[1], "the clock stands still")
-    put(workspace)  # the same text again: the rest of the screen does not change
+    save(workspace)  # the same text again: the rest of the screen does not change
     again = LOOKED.search("\n".join(terminal.frame("checked: your save of")))
     assert again and again[1] > once[1]
-    put(workspace, softmax="    return scores +")
+    save(workspace, softmax="    return scores +")
     assert "\n".join(terminal.frame("Python cannot read")).count("Python cannot read") == 1
-    put(workspace, softmax=WRONG_SOFTMAX)
+    save(workspace, softmax=WRONG_SOFTMAX)
     terminal.frame("down the columns")
     terminal.press("s")
     shown = "\n".join(terminal.frame("numbers differ", "q quit"))
@@ -178,7 +168,7 @@ def test_it_says_which_save_it_has_looked_at_and_what_is_in_it(
 def test_nothing_scrolls_off_at_any_size_and_what_matters_is_there(
     workspace: Path, terminal: Terminal
 ) -> None:
-    put(workspace, softmax=LONG)
+    save(workspace, softmax=LONG)
     terminal.frame(" more lines: key m")
     for height, columns in SMALL:
         terminal.process.setwinsize(height, columns)
@@ -214,7 +204,7 @@ def test_at_the_end_p_goes_to_the_last_step_and_q_says_how_far_one_is_and_what_c
     terminal.frame("Step 11 of 11", "This step is right.")
     terminal.press("p")
     terminal.frame("Step 10 of 11")
-    put(workspace, softmax=RIGHT_SOFTMAX)
+    save(workspace, softmax=RIGHT_SOFTMAX)
     terminal.frame("Step 10 of 11", "not written yet")
     terminal.press("q")
     terminal.sees("Single-head attention in NumPy: 1 of 11 steps pass, 2 of 22 points.")

@@ -6,7 +6,6 @@ import math
 import shutil
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from autograder.play.language_model import (
     MET,
     OTHERS,
     WEIGHTS,
+    MeasuredCosts,
     measured_loss,
     read_costs,
     read_model,
@@ -31,10 +31,17 @@ from autograder.play.language_model import spoken_mistake_words as mistake_words
 from autograder.values.exercise import MISTAKE_COSTS, generated
 from demo.train_character_model import model_logits, trained
 from support.cost_measurement import costs_document, main, measured_costs, read_trainings
+from support.learner_workspace import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "solutions" / "numpy_single_head"
 DOCUMENT = ROOT / "docs" / "mistake-costs.md"
+
+
+@pytest.fixture
+def costs() -> MeasuredCosts:
+    found = read_costs(FOLDER)
+    assert found is not None, "run `make costs`"
+    return found
 
 
 @cache
@@ -42,14 +49,9 @@ def reference() -> Reference:
     return read_reference(FOLDER)
 
 
-def layer(**wrong: Any) -> Any:
-    """The layer of the reference, with other functions in place of some steps."""
-    module: ModuleType = reference().module
-
-    def make(dimension: int, rng: np.random.Generator) -> Any:
-        return module.SingleHeadAttention(dimension, rng)
-
-    return make
+def layer(dimension: int, rng: np.random.Generator) -> Any:
+    """The layer of the reference."""
+    return reference().module.SingleHeadAttention(dimension, rng)
 
 
 def test_the_weights_are_small_enough_to_come_with_the_kit() -> None:
@@ -65,19 +67,19 @@ def test_with_the_reference_the_model_computes_what_it_was_trained_with() -> Non
     tokens = np.random.default_rng(0).integers(0, len(model.characters), (2, 7))
     weights = {name: torch.from_numpy(each) for name, each in model.weights.items()}
     expected = model_logits(weights, torch.from_numpy(tokens)).numpy()
-    found = model.logits(tokens, model.layers(layer()))
+    found = model.logits(tokens, model.layers(layer))
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
 
 
 def test_it_knows_text_that_it_has_not_seen_far_better_than_a_guess() -> None:
-    loss = measured_loss(layer(), seconds=60)
+    loss = measured_loss(layer, seconds=60)
     assert loss.characters == 16 * CONTEXT
     assert loss.nats < 0.5 * math.log(len(read_model().characters))
 
 
 def test_it_writes_the_same_text_every_time_in_words_of_english() -> None:
-    first = "".join(written(layer(), seconds=60))
-    again = "".join(written(layer(), seconds=60, length=40))
+    first = "".join(written(layer, seconds=60))
+    again = "".join(written(layer, seconds=60, length=40))
     assert len(first) == 300 and again == first[:40]
     assert sum(word in first.lower().split() for word in ("the", "and", "to", "of", "i", "my")) >= 3
 
@@ -104,13 +106,11 @@ def test_what_is_no_layer_is_told_in_a_sentence(gives: Any, words: str) -> None:
 
 
 def test_a_slow_layer_writes_less_and_not_longer() -> None:
-    assert 1 <= len(list(written(layer(), seconds=0))) < 3
-    assert measured_loss(layer(), seconds=0).characters < 16 * CONTEXT
+    assert 1 <= len(list(written(layer, seconds=0))) < 3
+    assert measured_loss(layer, seconds=0).characters < 16 * CONTEXT
 
 
-def test_every_known_mistake_has_its_cost() -> None:
-    costs = read_costs(FOLDER)
-    assert costs is not None
+def test_every_known_mistake_has_its_cost(costs: MeasuredCosts) -> None:
     known = [(each.name, each.step) for each in reference().misconceptions]
     assert [(each.name, each.step) for each in costs.mistakes] == known, "run `make costs`"
     silent = [each for each in costs.mistakes if not each.is_heard(costs.right)]
@@ -138,9 +138,8 @@ def test_the_costs_are_those_that_are_measured_now(
             assert abs(before.loss - after.loss) <= 0.01 * before.loss, before.name
 
 
-def test_the_spread_is_over_five_trainings() -> None:
-    costs = read_costs(FOLDER)
-    assert costs is not None and costs.trainings == 5, "run `make costs`"
+def test_the_spread_is_over_five_trainings(costs: MeasuredCosts) -> None:
+    assert costs.trainings == 5, "run `make costs`"
     assert costs.spread[0] <= costs.right <= costs.spread[1]
     for each in costs.mistakes:
         assert 0 <= each.heard_in <= costs.trainings
@@ -164,7 +163,7 @@ def changed_weights(tmp_path: Path) -> Any:
 def test_another_training_is_measured_as_another(changed_weights: Any, tmp_path: Path) -> None:
     embeddings = np.load(WEIGHTS)["embeddings"]
     (other,) = read_trainings([changed_weights("other.npz", embeddings=embeddings / 2)])
-    right, worse = (measured_loss(layer(), model=each).nats for each in (read_model(), other))
+    right, worse = (measured_loss(layer, model=each).nats for each in (read_model(), other))
     costs = measured_costs(FOLDER, [other])
     assert costs.trainings == 2
     assert costs.spread == (round(min(right, worse), 3), round(max(right, worse), 3))
@@ -190,24 +189,22 @@ def test_what_is_no_other_training_of_the_same_model_is_refused(
         assert refused.value.place == str(file)
 
 
-def test_the_document_has_the_costs_that_students_get() -> None:
-    costs = read_costs(FOLDER)
-    assert costs is not None
+def test_the_document_has_the_costs_that_students_get(costs: MeasuredCosts) -> None:
     assert DOCUMENT.read_text(encoding="utf-8") == costs_document(reference().exercise.title, costs)
     given = ROOT / "assignments" / FOLDER.name
     assert read_costs(given) == costs
 
 
-def test_the_mistakes_that_were_met_are_told_and_three_others_on_request() -> None:
-    costs = read_costs(FOLDER)
-    assert costs is not None
+def test_the_mistakes_that_were_met_are_told_and_three_others_on_request(
+    costs: MeasuredCosts,
+) -> None:
     met = costs.mistakes[0]
     head, (words, *_) = mistake_words(costs, [met.name, "nothing_known"])
     assert head[0] == MET and words == f"“{met.words}”"
     assert list(mistake_words(costs, [])) == []
     (others, measured), *told = mistake_words(costs, [], others=True)
     assert others == OTHERS and len(told) == 3
-    loss = measured_loss(layer(), seconds=60)
+    loss = measured_loss(layer, seconds=60)
     assert f"on {loss.characters:,} characters" in measured
     assert f"a loss of {loss.nats:.2f}." in measured
     assert list(mistake_words(None, [met.name])) == []

@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,21 +16,14 @@ from autograder.learning.card import shown_in_page
 from autograder.learning.notebook_check import NotRightYet, met_mistakes, open_exercise
 from autograder.learning.notebook_layer import show_numbers
 from autograder.play.speaking import speak
-
-ROOT = Path(__file__).resolve().parents[2]
-NAME = "numpy_single_head"
+from support.learner_workspace import NAME, ROOT
+from support.typed_commands import printed
 
 
 @pytest.fixture(autouse=True)
 def notebook_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT / "assignments" / NAME)
     monkeypatch.setattr("autograder.learning.notebook_check._met", {})
-
-
-def test_a_right_layer_speaks(capsys: pytest.CaptureFixture[str]) -> None:
-    speak(read_reference(ROOT / "solutions" / NAME).module.SingleHeadAttention)
-    told = capsys.readouterr().out
-    assert "JULIET:\nO " in told and "its loss is 1." in " ".join(told.split())
 
 
 def test_where_a_page_shows_it_no_word_and_no_number_breaks_inside() -> None:
@@ -77,7 +69,9 @@ def test_what_no_browser_has_is_not_needed_in_a_notebook() -> None:
     assert "9 of 9 checks pass" in run.stdout and "It cannot speak yet" in run.stdout
 
 
-def test_a_mistake_that_a_check_has_named_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_right_layer_speaks_and_a_mistake_that_a_check_has_named_is_told(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     reference = read_reference(ROOT / "solutions" / NAME)
     wrong = next(each for each in reference.misconceptions if each.step == "project_qkv")
 
@@ -88,7 +82,9 @@ def test_a_mistake_that_a_check_has_named_is_told(capsys: pytest.CaptureFixture[
         open_exercise(NAME)(project_qkv)
     assert met_mistakes() == (wrong.name,)
     speak(reference.module.SingleHeadAttention)
-    assert "Of the mistakes that you met" in " ".join(capsys.readouterr().out.split())
+    told = printed(capsys)
+    assert "JULIET: O " in told and "its loss is 1." in told
+    assert "Of the mistakes that you met" in told
 
 
 def test_what_is_not_there_yet_is_told_and_nothing_is_raised(
@@ -98,6 +94,4 @@ def test_what_is_not_there_yet_is_told_and_nothing_is_raised(
         raise NameError("name 'Layer' is not defined", name="Layer")
 
     speak(not_run_yet)
-    assert "there is no `Layer`: is the code there that defines it" in " ".join(
-        capsys.readouterr().out.split()
-    )
+    assert "there is no `Layer`: is the code there that defines it" in printed(capsys)

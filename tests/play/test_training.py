@@ -16,7 +16,6 @@ import torch
 from torch import nn
 
 from autograder.checks.reference import read_reference
-from autograder.errors import KitError
 from autograder.judging.inprocess import Unusable
 from autograder.play.training import (
     WIDTH,
@@ -105,15 +104,10 @@ def test_a_right_layer_learns_to_repeat_and_to_sort(task: str) -> None:
 
 
 @pytest.mark.slow
-def test_with_a_mask_a_model_learns_to_write() -> None:
-    _, result = run("write", causal, causal=True)
-    assert result.right >= 0.9 * COUNT and not copies(result)
-
-
-@pytest.mark.slow
-def test_without_a_mask_the_loss_is_better_and_everything_written_is_wrong() -> None:
+def test_with_a_mask_a_model_learns_to_write_and_without_one_only_its_loss_is_better() -> None:
     _, right = run("write", causal, causal=True)
     _, copied = run("write", causal)
+    assert right.right >= 0.9 * COUNT and not copies(right)
     assert copied.loss < right.loss / 2
     assert copied.right < 0.05 * COUNT < 0.95 * COUNT < copied.right_when_told
     assert copies(copied)
@@ -229,12 +223,6 @@ def test_what_is_no_layer_is_told_in_a_sentence(make: Any, words: str) -> None:
 def test_numbers_that_are_nan_end_a_training() -> None:
     _, result = run("sort", lambda width: Gives(lambda x: x * math.nan))
     assert result.steps == 1 and math.isnan(result.loss)
-
-
-def test_a_task_that_there_is_not_is_told_with_those_that_there_are() -> None:
-    with pytest.raises(KitError, match="no task 'juggle'") as error:
-        task_named("juggle")
-    assert all(name in error.value.cure for name in TASKS)
 
 
 # --- attention maps -----------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,10 +14,12 @@ from autograder.checks.reference import read_reference
 from autograder.errors import KitError
 from autograder.learning.notebook_check import note_mistake
 from autograder.play.training_cell import _Shown, render_curve, show_costs, train
+from autograder.play.training_task import TASKS
 from autograder.play.training_words import Drawing, Moment
 from autograder.values.verdict import Finding, Outcome
+from support.learner_workspace import ROOT
+from support.typed_commands import printed
 
-ROOT = Path(__file__).resolve().parents[2]
 NAME = "torch_single_head"
 
 
@@ -26,10 +27,6 @@ NAME = "torch_single_head"
 def notebook_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT / "assignments" / NAME)
     monkeypatch.setattr("autograder.learning.notebook_check._met", {})
-
-
-def words(capsys: pytest.CaptureFixture[str]) -> str:
-    return " ".join(capsys.readouterr().out.split())
 
 
 def right(width: int) -> Any:
@@ -50,7 +47,7 @@ class Prints(nn.Module):
 
 def test_how_a_training_goes_and_what_came_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     train("repeat", right, most_steps=25)
-    told = words(capsys)
+    told = printed(capsys)
     assert "is your layer. step 0 loss 2." in told and "step 25 loss 2" in told
     assert re.search(r"3 1 0 1 7 5 → ([0-9] ){6}wrong, 3 1 0 1 7 5 is expected", told)
     assert re.search(r"Of 200 new sequences, \d come out right\. With a right layer it was", told)
@@ -62,13 +59,13 @@ def test_nothing_is_trained_where_nbgrader_runs_the_notebook(
 ) -> None:
     monkeypatch.setenv("NBGRADER_EXECUTION", command)
     train("repeat", right)
-    told = words(capsys)
+    told = printed(capsys)
     assert told == "nbgrader runs this notebook now, so nothing is trained. Run this cell yourself."
 
 
 def test_what_a_layer_prints_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
     train("repeat", lambda width: Prints(lambda x: x), most_steps=3)
-    told = words(capsys)
+    told = printed(capsys)
     assert "FORWARD" not in told and "step 3" in told
 
 
@@ -77,9 +74,9 @@ def test_what_a_layer_raises_is_told_in_a_sentence(capsys: pytest.CaptureFixture
         raise NotImplementedError("scale_scores is not written yet")
 
     train("repeat", lambda width: Prints(unwritten))
-    assert words(capsys) == "Not yet: `scale_scores` is not written yet."
+    assert printed(capsys) == "Not yet: `scale_scores` is not written yet."
     train("repeat", lambda width: Prints(lambda x: x[0]))
-    assert "Not yet: your layer gives the shape (12, 42)" in words(capsys)
+    assert "Not yet: your layer gives the shape (12, 42)" in printed(capsys)
 
 
 def test_an_endless_loop_is_stopped(
@@ -91,15 +88,16 @@ def test_an_endless_loop_is_stopped(
 
     monkeypatch.setattr("autograder.play.training_cell.FIRST_SECONDS", 0.3)
     train("repeat", lambda width: Prints(endless))
-    told = words(capsys)  # in processor time, or on a busy machine in wall time
+    told = printed(capsys)  # in processor time, or on a busy machine in wall time
     assert re.search(
         r"your layer was still running after 0\.[39] s at line \d+, `while True:`", told
     )
 
 
-def test_a_task_that_there_is_not_is_an_error() -> None:
-    with pytest.raises(KitError, match="no task 'walk'"):
+def test_a_task_that_there_is_not_is_told_with_those_that_there_are() -> None:
+    with pytest.raises(KitError, match="no task 'walk'") as error:
         train("walk", right)
+    assert all(name in error.value.cure for name in TASKS)
 
 
 def test_a_mistake_that_was_met_is_told_with_what_it_would_have_done(
@@ -107,7 +105,7 @@ def test_a_mistake_that_was_met_is_told_with_what_it_would_have_done(
 ) -> None:
     note_mistake(Finding(Outcome.WRONG_VALUES, "", misconception="values_averaged"))
     show_costs()
-    told = words(capsys)
+    told = printed(capsys)
     assert "Of the mistakes that you met" in told and "plain average of the values" in told
     assert "Repeating: 0 of 200 come out right" in told and "stay hidden" in told
 

@@ -31,9 +31,9 @@ from autograder.play.training_words import (
     words_before,
 )
 from autograder.values.exercise import MISTAKE_COSTS, LayerTraining, generated, read_exercise
+from support.learner_workspace import ROOT
 from support.training_measurement import main, training_document, written_trainings
 
-ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = ROOT / "solutions"
 DOCUMENT = ROOT / "docs" / "training-costs.md"
 NAMES = ("torch_multi_head", "torch_single_head", "vit_multi_head")
@@ -53,6 +53,12 @@ NAN = mistake("divide", TaskOutcome("write", (None,), (12,)), step="scores")
 MEASURED = MeasuredTrainings((RIGHT,), (HIDDEN, WORSE, COPIES, STOPS, NAN))
 
 
+def measured_for(name: str) -> MeasuredTrainings:
+    found = read_trainings(SOLUTIONS / name)
+    assert found is not None, f"run `make training-costs EXERCISE={name}`"
+    return found
+
+
 def told(*met: str) -> str:
     paragraphs = mistake_words(MEASURED, met, others=True)
     return "\n".join(line for lines in paragraphs for line in lines)
@@ -62,9 +68,10 @@ def told(*met: str) -> str:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_known_mistake_of_an_exercise_was_trained_with(name: str) -> None:
-    measured, reference = read_trainings(SOLUTIONS / name), read_reference(SOLUTIONS / name)
-    assert measured is not None
+def test_every_known_mistake_of_an_exercise_was_trained_with_and_students_get_what_was_measured(
+    name: str,
+) -> None:
+    measured, reference = measured_for(name), read_reference(SOLUTIONS / name)
     known = [(each.name, each.step) for each in reference.misconceptions]
     found = [(each.name, each.step) for each in measured.mistakes]
     assert found == known, f"run `make training-costs EXERCISE={name}`"
@@ -73,24 +80,15 @@ def test_every_known_mistake_of_an_exercise_was_trained_with(name: str) -> None:
     assert all(each.shown_by for each in measured.mistakes), "exact checks find every one"
     hidden = [each for each in measured.mistakes if measured.is_hidden(each)]
     assert 0 < len(hidden) < len(known)
+    assert measured == read_trainings(ROOT / "assignments" / name)
 
 
 def test_without_a_mask_the_loss_was_better_and_what_was_written_wrong() -> None:
-    measured = read_trainings(SOLUTIONS / "torch_multi_head")
-    assert measured is not None
+    measured = measured_for("torch_multi_head")
     (ignored,) = mistakes_of(["causal_ignored"], measured.mistakes)
     (outcome,) = ignored.outcomes
     assert outcome.task == "write" and measured.looks_better(outcome)
     assert max(outcome.rights) < 0.05 * COUNT
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_students_get_what_was_measured_and_the_page_has_it(name: str) -> None:
-    measured = read_trainings(SOLUTIONS / name)
-    assert measured == read_trainings(ROOT / "assignments" / name)
-    assert measured is not None
-    page = DOCUMENT.read_text(encoding="utf-8")
-    assert all(f"| {each.words} |" in page for each in measured.mistakes)
 
 
 def test_the_page_is_the_one_that_is_written_now() -> None:
@@ -123,8 +121,7 @@ def made(module: ModuleType, training: LayerTraining, width: int) -> Any:
 @pytest.mark.slow
 def test_the_right_layer_does_now_what_was_written_down() -> None:
     for name in NAMES:
-        measured, reference = read_trainings(SOLUTIONS / name), read_reference(SOLUTIONS / name)
-        assert measured is not None
+        measured, reference = measured_for(name), read_reference(SOLUTIONS / name)
         for training in reference.exercise.trainings:
             *_, result = trained(
                 task_named(training.task),
@@ -148,9 +145,20 @@ def test_a_better_loss_with_wrong_sequences_is_told_as_what_it_is() -> None:
     assert "0 of 200 come out right, in place of 195 to 199" in text
 
 
-def test_a_mistake_that_nobody_would_notice_is_told_with_the_check_that_finds_it() -> None:
-    assert "nobody would notice. A check that finds it: a title." in told("hide")
-    assert "nobody would notice" not in told("learn worse")
+@pytest.mark.parametrize(
+    ("met", "words"),
+    [
+        ("hide", "nobody would notice. A check that finds it: a title."),
+        ("learn worse", "“You learn worse.”"),
+        ("stop", "Writing in order: it stops: ValueError: no"),
+        ("divide", "Writing in order: the loss becomes NaN."),
+    ],
+)
+def test_a_mistake_is_told_by_what_it_does_and_only_one_as_what_nobody_would_notice(
+    met: str, words: str
+) -> None:
+    assert words in told(met)
+    assert ("nobody would notice" in told(met)) is (met == "hide")
 
 
 def test_a_loss_out_of_the_usual_range_is_not_told_as_hidden_from_all() -> None:
@@ -163,11 +171,6 @@ def test_a_loss_out_of_the_usual_range_is_not_told_as_hidden_from_all() -> None:
     text = "\n".join(lines)
     assert "195 to 199 of 200 come out right, as with the right layer; the loss is 0.05" in text
     assert "Only the loss differs, a little" in text and "So nobody" not in text
-
-
-def test_errors_and_nan_are_told() -> None:
-    assert "Writing in order: it stops: ValueError: no" in told("stop")
-    assert "Writing in order: the loss becomes NaN." in told("divide")
 
 
 def test_who_met_none_reads_of_the_worst_of_different_steps() -> None:

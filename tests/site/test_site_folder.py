@@ -33,7 +33,6 @@ STUBS = (EXERCISE.folder / f"{NAME}.py").read_text(encoding="utf-8")
 ALONE = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
-from autograder.judging import time_limit
 from autograder.site import in_page
 assert in_page.__file__.startswith(sys.argv[1])
 page = in_page.Page(f"{sys.argv[1]}/assignments/numpy_single_head")
@@ -44,27 +43,39 @@ needless = heavy & {*sys.modules}
 print(json.dumps([answer, sorted(needless)]))
 """
 
-# Checks every step of the file that is given, and prints the card of each.
-CARDS = """
-import json, sys
-from autograder.judging import time_limit
-from autograder.site import in_page
-page = in_page.Page(f"{sys.argv[1]}/assignments/numpy_single_head")
-code = sys.stdin.read()
-print(json.dumps([page.check([["yours", code]], step)["html"] for step in sys.argv[2:]]))
-"""
+COURSE = "Attention & <more>"
 
 
-@pytest.fixture
-def parts(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with parts in which nothing is."""
-    folder = tmp_path / "parts"
-    folder.mkdir()
+    folder = tmp_path_factory.mktemp("parts")
     for name in PARTS:
         (folder / name).write_text('{"packages": {"numpy": {}, "pandas": {}}}', encoding="utf-8")
     with zipfile.ZipFile(folder / NUMPY, "w") as wheel:
         wheel.writestr("numpy.dist-info/licenses/LICENSE.txt", "may be used")
     return folder
+
+
+@pytest.fixture(scope="module")
+def site(parts: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site of a course."""
+    folder = tmp_path_factory.mktemp("course") / "site"
+    make_site(SiteOptions([EXERCISE], parts, course=COURSE), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def with_answers(parts: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site of somebody who learns alone."""
+    folder = tmp_path_factory.mktemp("alone") / "site"
+    make_site(SiteOptions([EXERCISE], parts, answers=ROOT / "solutions"), folder)
+    return folder
+
+
+@pytest.fixture
+def page() -> in_page.Page:
+    return in_page.Page(str(EXERCISE.folder))
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -76,11 +87,10 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_check_needs_no_more_of_the_kit_than_is_in_the_archive(
-    parts: Path, tmp_path: Path
+    site: Path, tmp_path: Path
 ) -> None:
-    make_site(SiteOptions([EXERCISE], parts), tmp_path / "site")
     kit = tmp_path / "kit"
-    with zipfile.ZipFile(tmp_path / "site" / "kit.zip") as archive:
+    with zipfile.ZipFile(site / "kit.zip") as archive:
         archive.extractall(kit)
     assert not list(kit.rglob("solution.py")) and not list(kit.rglob("misconceptions.py"))
     command = [sys.executable, "-c", ALONE, str(kit)]
@@ -93,18 +103,17 @@ def test_a_check_needs_no_more_of_the_kit_than_is_in_the_archive(
 
 
 def test_the_same_files_give_the_same_site_and_every_file_is_kept_offline(
-    parts: Path, tmp_path: Path
+    site: Path, parts: Path, tmp_path: Path
 ) -> None:
-    for name in ("one", "two"):
-        make_site(SiteOptions([EXERCISE], parts), tmp_path / name)
-    files = files_of(tmp_path / "one")
-    assert files == files_of(tmp_path / "two")
+    make_site(SiteOptions([EXERCISE], parts, course=COURSE), tmp_path / "again")
+    files = files_of(site)
+    assert files == files_of(tmp_path / "again")
     service = files["service.js"].decode()
     assert all(json.dumps(name) in service for name in files if name != "service.js")
     assert json.loads(files["pyodide/pyodide-lock.json"]) == {"packages": {"numpy": {}}}
 
 
-class Page(HTMLParser):
+class Outline(HTMLParser):
     """The scripts, addresses and places of a page."""
 
     def __init__(self, text: str) -> None:
@@ -123,12 +132,9 @@ class Page(HTMLParser):
         self.addresses += [str(facts[name]) for name in ("src", "href") if name in facts]
 
 
-def test_a_page_has_an_editor_for_each_step_and_leads_nowhere_else(
-    parts: Path, tmp_path: Path
-) -> None:
-    make_site(SiteOptions([EXERCISE], parts), tmp_path / "site")
+def test_a_page_has_an_editor_for_each_step_and_leads_nowhere_else(site: Path) -> None:
     for name in ("index.html", f"{NAME}.html"):
-        page = Page((tmp_path / "site" / name).read_text(encoding="utf-8"))
+        page = Outline((site / name).read_text(encoding="utf-8"))
         assert all("src" in each or each["type"] == "application/json" for each in page.scripts)
         assert not [each for each in page.addresses if "//" in each or each.startswith("/")]
     assert page.steps == STEPS
@@ -141,7 +147,7 @@ def test_what_needs_pytorch_is_there_to_download_with_the_kit_that_its_first_cel
     kit = ("attention_kit-1-py3-none-any.whl", b"the kit")
     size, apart = make_site(SiteOptions([EXERCISE, torch], parts, wheel=kit), tmp_path / "site")
     files = files_of(tmp_path / "site")
-    page = Page(files["index.html"].decode())
+    page = Outline(files["index.html"].decode())
     first = json.loads(files["download/torch_single_head.ipynb"])["cells"][0]["source"]
     assert f"%pip install --quiet ./{kit[0]}" in "".join(first)
     assert f"download/{kit[0]}" in page.addresses and files[f"download/{kit[0]}"] == b"the kit"
@@ -151,39 +157,29 @@ def test_what_needs_pytorch_is_there_to_download_with_the_kit_that_its_first_cel
     assert size + apart == sum(map(len, files.values()))
 
 
-def test_a_course_has_its_name_on_every_page_and_grades_come_from_elsewhere(
-    parts: Path, tmp_path: Path
-) -> None:
-    make_site(SiteOptions([EXERCISE], parts, course="Attention & <more>"), tmp_path / "site")
+def test_a_course_has_its_name_on_every_page_and_grades_come_from_elsewhere(site: Path) -> None:
     for name in ("index.html", f"{NAME}.html"):
-        text = (tmp_path / "site" / name).read_text(encoding="utf-8")
+        text = (site / name).read_text(encoding="utf-8")
         assert "Attention &amp; &lt;more&gt;" in text and "<more>" not in text
         assert "Grades come from there, never from these pages." in text
 
 
 def test_lines_of_the_solutions_are_there_only_where_they_are_asked_for(
-    parts: Path, tmp_path: Path
+    site: Path, with_answers: Path
 ) -> None:
     made = {}
-    for name, answers in (("course", None), ("alone", ROOT / "solutions")):
-        make_site(SiteOptions([EXERCISE], parts, answers=answers), tmp_path / name)
-        files = files_of(tmp_path / name)
-        with zipfile.ZipFile(tmp_path / name / "kit.zip") as archive:
+    for folder in (site, with_answers):
+        with zipfile.ZipFile(folder / "kit.zip") as archive:
             packed = ANSWERS & {*archive.namelist()}
-        made[name] = (b"exponentials = np.exp(shifted)" in files[f"{NAME}.html"], len(packed))
-    assert made == {"course": (False, 0), "alone": (True, 2)}
+        page = (folder / f"{NAME}.html").read_text(encoding="utf-8")
+        made[folder] = ("exponentials = np.exp(shifted)" in page, len(packed))
+    assert made == {site: (False, 0), with_answers: (True, 2)}
 
 
-def test_the_licenses_of_all_that_a_browser_gets_lie_beside_it(parts: Path, tmp_path: Path) -> None:
-    make_site(SiteOptions([EXERCISE], parts), tmp_path / "site")
-    told = (tmp_path / "site" / "licenses.txt").read_text(encoding="utf-8")
-    for each in (
-        "MIT License",
-        "10.4. Distributing Source Code Form",
-        "may be used",
-        "jaxtyping",
-        "wadler",
-    ):
+def test_the_licenses_of_all_that_a_browser_gets_lie_beside_it(site: Path) -> None:
+    told = (site / "licenses.txt").read_text(encoding="utf-8")
+    source = "10.4. Distributing Source Code Form"
+    for each in ("MIT License", source, "may be used", "jaxtyping", "wadler"):
         assert each in told
 
 
@@ -239,8 +235,9 @@ def test_a_saved_file_comes_back_letter_for_letter(written: Callable[[str, str],
     assert saved(GIVEN.own_code(saved(everywhere))) == saved(everywhere)
 
 
-def test_a_file_from_windows_comes_back_and_the_question_names_what_it_does_not_define() -> None:
-    page = in_page.Page(str(EXERCISE.folder))
+def test_a_file_from_windows_comes_back_and_the_question_names_what_it_does_not_define(
+    page: in_page.Page,
+) -> None:
     back = page.loaded("\ufeff" + STUBS.replace("\n", "\r\n"))
     assert back.pop("question") == "Put 11 of 11 steps in the place of your code here?"
     assert back == GIVEN.code
@@ -297,14 +294,14 @@ def cells_of(**code: str) -> list[tuple[str, str]]:
 
 def checked(softmax: str, step: str = "softmax", **others: str) -> dict[str, Any]:
     """Return what the page says of a step when this stands in the editors."""
-    page = in_page.Page(str(EXERCISE.folder))
-    return page.check(cells_of(softmax=softmax, **others), step)
+    return in_page.Page(str(EXERCISE.folder)).check(cells_of(softmax=softmax, **others), step)
 
 
 def ended(**changed: str) -> str:
     """Return what the page says at its end when all is right but for this."""
-    page = in_page.Page(str(EXERCISE.folder))
-    return page.finale(cells_of(**{**RIGHT, **changed}), ["x = 1"], ())
+    return in_page.Page(str(EXERCISE.folder)).finale(
+        cells_of(**{**RIGHT, **changed}), ["x = 1"], ()
+    )
 
 
 @pytest.mark.parametrize(
@@ -313,12 +310,13 @@ def ended(**changed: str) -> str:
         "{}\n%matplotlib inline\n!ls",
         "%%time\n{}",
         "{}\nsoftmax?",
-        ">>> import math\n",
+        "{}\n%pwd",
+        ">>> import math\n{}",
         "{}\ncheck(softmax)",
     ],
 )
 def test_what_only_a_notebook_understands_is_left_out_of_an_editor_as_of_a_file(magic: str) -> None:
-    told = checked(magic.format(RIGHT["softmax"]) if "{}" in magic else RIGHT["softmax"] + "\n%pwd")
+    told = checked(magic.format(RIGHT["softmax"]))
     assert told["passes"], told["html"]
 
 
@@ -379,9 +377,10 @@ def test_a_check_that_is_slow_says_so_where_it_passes(monkeypatch: pytest.Monkey
     assert "it is stopped after 0.01 s of processor time" in checked(wait)["html"]
 
 
-def test_the_page_hears_how_long_it_may_hear_nothing_and_what_it_says_then() -> None:
+def test_the_page_hears_how_long_it_may_hear_nothing_and_what_it_says_then(
+    page: in_page.Page,
+) -> None:
     told = list[dict[str, Any]]()
-    page = in_page.Page(str(EXERCISE.folder))
     question = {"cells": [["your softmax", f"import numpy as np\n{RIGHT['softmax']}"]]}
     page.answer(
         json.dumps({**question, "step": "softmax"}), lambda piece: told.append(json.loads(piece))
@@ -393,10 +392,9 @@ def test_the_page_hears_how_long_it_may_hear_nothing_and_what_it_says_then() -> 
     assert asking[0]["words"].startswith("softmax was still running after 6 s, and was stopped.")
 
 
-def test_the_page_hears_how_long_a_layer_may_read_before_it_speaks() -> None:
+def test_the_page_hears_how_long_a_layer_may_read_before_it_speaks(page: in_page.Page) -> None:
     told = list[dict[str, Any]]()
     question = json.dumps({"cells": cells_of(**RIGHT), "last": ["y = 2"], "met": []})
-    page = in_page.Page(str(EXERCISE.folder))
     page.answer(question, lambda piece: told.append(json.loads(piece)))
     limit = [each["limit"] for each in told if "limit" in each][-1]
     assert limit["seconds"] == 93
@@ -410,10 +408,8 @@ def test_a_mask_passes_and_is_drawn_whatever_its_ones_are_made_of(kind: str) -> 
     assert told["passes"] and "<td" in told["html"], told["html"]
 
 
-def test_a_page_speaks_of_nothing_that_it_has_not(parts: Path, tmp_path: Path) -> None:
-    options = SiteOptions([EXERCISE], parts, answers=ROOT / "solutions")
-    make_site(options, tmp_path / "site")
-    page = (tmp_path / "site" / f"{NAME}.html").read_text(encoding="utf-8")
+def test_a_page_speaks_of_nothing_that_it_has_not(with_answers: Path) -> None:
+    page = (with_answers / f"{NAME}.html").read_text(encoding="utf-8")
     shown = re.sub(r"<script.*?</script>|<[^>]+>", "", page, flags=re.DOTALL)
     assert not re.findall(r".*(?:notebook|\bcells?\b|attn |`).*", shown)
     assert "a check shows what it prints" in shown
@@ -424,19 +420,17 @@ def test_our_own_scripts_stay_small() -> None:
     assert sum(len(each.read_text(encoding="utf-8").splitlines()) for each in scripts) <= 400
 
 
-def test_a_card_tells_as_many_checks_as_it_counts_and_promises_none_that_do_not_come() -> None:
-    run = [sys.executable, "-c", CARDS, str(ROOT), *STEPS]
-    told = subprocess.run(
-        run, input=REFERENCE, capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    for step, card in zip(STEPS, json.loads(told.stdout), strict=True):
+def test_a_card_tells_as_many_checks_as_it_counts_and_promises_none_that_do_not_come(
+    page: in_page.Page,
+) -> None:
+    for step in STEPS:
+        card = page.check([("yours", REFERENCE)], step)["html"]
         rows = re.findall(r"<li[^>]*>(.*?)</li>", card)
         assert f"{step}: {len(rows)} of {len(rows)} checks pass." in card
         assert "when these pass" not in card, rows
 
 
-def test_a_file_without_headings_that_python_cannot_read_is_put_nowhere() -> None:
-    page = in_page.Page(str(EXERCISE.folder))
+def test_a_file_without_headings_that_python_cannot_read_is_put_nowhere(page: in_page.Page) -> None:
     broken = RIGHT["softmax"].replace("sum(axis=-1, keepdims=True)", "sum(axis=-1, keepdims=True")
     text = f"import numpy as np\n\n{broken}\n\n{RIGHT['scale_scores']}"
     assert list(told := page.loaded(text)) == ["unanswered"]
@@ -447,8 +441,7 @@ def test_a_file_without_headings_that_python_cannot_read_is_put_nowhere() -> Non
     assert "softmax" in page.loaded(text.replace("keepdims=True\n", "keepdims=True)\n"))
 
 
-def test_what_an_older_python_cannot_read_is_named() -> None:
-    page = in_page.Page(str(EXERCISE.folder))
+def test_what_an_older_python_cannot_read_is_named(page: in_page.Page) -> None:
     code = f"import numpy as np\n{RIGHT['softmax']}"
     assert "newer Python than 3.11" not in page.check([("yours", code)], "softmax")["html"]
     newer = f'import numpy as np\n{RIGHT["softmax"]}\n\ndef f():\n    return f"{{"a"}}"\n'

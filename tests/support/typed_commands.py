@@ -6,6 +6,7 @@ import io
 import json
 import multiprocessing.forkserver
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -17,11 +18,14 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import pytest
+
 from autograder.cli import kit
 from autograder.cli.command_line import attn as command_line
 from autograder.learning.job import MODULE
 
 ATTN = str(Path(sys.executable).with_name("attn"))
+UNREADABLE = re.compile(r"\\[xuU][0-9a-f]{2}|\ufffd|\?{2}")  # in place of a sign
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,11 @@ class Run:
     def words(self) -> str:
         """The output with every run of white space as one space, so that no wrap matters."""
         return " ".join(self.out.split())
+
+
+def printed(capsys: pytest.CaptureFixture[str]) -> str:
+    """What was printed in this process since it was last asked, with single spaces."""
+    return " ".join(capsys.readouterr().out.split())
 
 
 def attn(

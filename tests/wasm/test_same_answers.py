@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from autograder.values.exercise import read_exercise
 from support.learner_workspace import NAME, start, stub_file
 from support.typed_commands import typed
 from wasm.hand_ins import EXCEPTIONS, OF_EACH_STEP, RIGHT, differences, hand_ins, known_mistakes
@@ -40,13 +41,14 @@ class Answers:
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
     """What both sides say of every hand-in; they work side by side."""
     work = tmp_path_factory.mktemp("hand-ins")
+    steps = [step.name for step in read_exercise(ROOT / "assignments" / NAME).steps]
     questions: dict[str, tuple[Path, str]] = {}
     for number, (name, text) in enumerate(hand_ins()):
         workspace = start(work / str(number))
         stub_file(workspace).write_text(text, encoding="utf-8")
         questions[name] = workspace, ""
         if name == STEP_BY_STEP:
-            questions |= {step: (workspace, step) for step in _steps(workspace)}
+            questions |= {step: (workspace, step) for step in steps}
     file = work / "questions.json"
     asked = [[str(folder / NAME), [step] * bool(step)] for folder, step in questions.values()]
     file.write_text(json.dumps(asked), encoding="utf-8")
@@ -59,11 +61,6 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
     assert node.returncode == 0, err
     *lines, needless = map(json.loads, out.splitlines())
     return Answers(native, dict(zip(questions, lines, strict=True)), tuple(needless))
-
-
-def _steps(workspace: Path) -> list[str]:
-    text = (workspace / NAME / "exercise.toml").read_text(encoding="utf-8")
-    return re.findall(r'^\[\[steps\]\]\nname = "(\w+)"$', text, re.MULTILINE)
 
 
 def test_every_document_is_the_same_but_for_the_exceptions(answers: Answers) -> None:
