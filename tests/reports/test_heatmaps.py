@@ -10,14 +10,13 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from rich.color import ColorSystem
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 
 from autograder.course.page import clean_html
 from autograder.errors import KitError
@@ -27,11 +26,10 @@ from autograder.reports.panel import Panel, axis_names, comparison, is_attention
 from autograder.reports.picture import MOST_OPAQUE, NEGATIVE, POSITIVE, render_panels
 from autograder.reports.terminal_text import Blocks, style
 from autograder.reports.text import WIDEST, text_lines
+from support.shown import READABLE, contrast, printed
 
 SEED = 20170612
 TOKENS = "the cat slept because".split()
-# WCAG's least contrast of text.
-READABLE = 4.5
 
 
 @pytest.fixture
@@ -44,20 +42,6 @@ def weights() -> np.ndarray:
 
 def drawn(array: object, **facts: Any) -> RenderableType:
     return Blocks((panel(array, **facts),))
-
-
-def printed(renderable: object, width: int = 80, color: bool = False) -> str:
-    console = Console(
-        file=StringIO(),
-        width=width,
-        force_terminal=color,
-        no_color=not color,
-        color_system="truecolor" if color else None,
-    )
-    console.print(renderable)
-    file = console.file
-    assert isinstance(file, StringIO)
-    return file.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -272,17 +256,6 @@ def test_a_table_stays_one_where_nbgraders_feedback_takes_its_styles_out(
 
 def over(page: float, color: str, opacity: float) -> list[float]:
     return [page * (1 - opacity) + int(part) * opacity for part in color.split(",")]
-
-
-def luminance(color: list[float]) -> float:
-    parts = [part / 255 for part in color]
-    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def contrast(one: list[float], other: list[float]) -> float:
-    low, high = sorted((luminance(one), luminance(other)))
-    return (high + 0.05) / (low + 0.05)
 
 
 @pytest.mark.parametrize("color", [POSITIVE, NEGATIVE])
