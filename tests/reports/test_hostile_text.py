@@ -12,7 +12,6 @@ import csv
 import io
 import json
 import re
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Mapping
@@ -25,21 +24,17 @@ import pytest
 from nbconvert.filters import strip_files_prefix
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output, new_raw_cell
 
-from autograder.course.creation import Course, command_environment, notebook_name
+from autograder.course.creation import Course, notebook_name
 from autograder.course.page import TAGS, clean_markdown
 from autograder.reports.class_page import class_script
 from autograder.reports.feedback import page_name
-from autograder.values.exercise import read_exercise
 from autograder.values.files import file_stem
 from autograder.values.verdict import Outcome, Verdict
-from support.released_course import released_course
+from support.broken.case import STEPS
+from support.released_course import NAME, ROOT, released_course
+from support.typed_commands import Run, attn, nbgrader
 
 pytestmark = pytest.mark.slow  # a class of hostile texts, through every report
-
-ROOT = Path(__file__).resolve().parents[2]
-NAME = "numpy_single_head"
-STEPS = tuple(step.name for step in read_exercise(ROOT / "solutions" / NAME).steps)
-ATTN = str(Path(sys.executable).with_name("attn"))
 
 HTML = (
     "<script>alert(1)</script><img src=x onerror=alert(1)><svg/onload=alert(1)>'\"></pre></code>"
@@ -144,14 +139,12 @@ class Graded:
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     home = tmp_path_factory.mktemp("home")
     names = ("HOME", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")
-    return {**command_environment(), **{name: str(home) for name in names}, "COLUMNS": "160"}
+    return {**{name: str(home) for name in names}, "COLUMNS": "160"}
 
 
-def ran(command: list[str], folder: Path, environment: Mapping[str, str]) -> str:
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
-    printed = (done.stdout + done.stderr).decode("utf-8")
-    assert done.returncode == 0, printed
-    return printed
+def ended_well(run: Run) -> str:
+    assert run.code == 0, run.said
+    return run.said
 
 
 @pytest.fixture(scope="module")
@@ -160,17 +153,16 @@ def graded(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]
     hand_in(course, HONEST, {})
     for number, student in enumerate((*HOSTILE, *IDS)):
         hand_in(course, student, hostile_code(number % len(TEXTS)))
-    printed = ran([ATTN, "grade", "."], course.directory, environment)
-    return Graded(course, printed)
+    run = attn("grade", ".", folder=course.directory, **environment)
+    return Graded(course, ended_well(run))
 
 
 @pytest.fixture(scope="module")
 def published(graded: Graded, environment: dict[str, str]) -> dict[str, str]:
     """nbgrader's own feedback: student to page."""
     left_out = f"--CourseDirectory.student_id_exclude={','.join(HOSTILE[1:])}"
-    command = [sys.executable, "-m", "nbgrader", "generate_feedback", NAME, left_out]
-    command += ["--CourseFeedback.kit_pages=False", "--force"]
-    ran(command, graded.course.directory, environment)
+    words = ("generate_feedback", NAME, left_out, "--CourseFeedback.kit_pages=False", "--force")
+    ended_well(nbgrader(*words, folder=graded.course.directory, **environment))
     return {
         student: (graded.course.feedback(NAME, student) / f"{NAME}.html").read_text("utf-8")
         for student in WITH_PAGES
@@ -204,17 +196,10 @@ def formgrader(graded: Graded, environment: dict[str, str]) -> dict[str, str]:
         student: str(course.autograded(NAME, student) / notebook_name(NAME))
         for student in WITH_PAGES
     }
-    done = subprocess.run(
-        [sys.executable, "-c", FORMGRADER],
-        cwd=course.directory,
-        env=environment,
-        input=json.dumps(paths).encode(),
-        capture_output=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    found: dict[str, str] = json.loads(done.stdout)
-    return found
+    python = {"command": sys.executable, "keys": json.dumps(paths)}
+    run = attn("-c", FORMGRADER, folder=course.directory, **python, **environment)
+    assert run.code == 0, run.err
+    return run.document
 
 
 # --- what is printed, and what is written as data -----------------------------------------------
@@ -250,11 +235,9 @@ def test_what_is_not_graded_is_named_in_harmless_text(
 ) -> None:
     name = f"x\n::warning::{NAMED}[link=http:evil]"
     (tmp_path / f"{name}.ipynb").write_text("{", encoding="utf-8")
-    command = [ATTN, "grade", str(tmp_path), "--exercise", NAME]
-    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, check=False)
-    printed = done.stdout.decode("utf-8")
-    assert "not graded: x : :warning::" in printed and "[link=http:evil]" in printed
-    assert_harmless_in_a_terminal(printed)
+    run = attn("grade", tmp_path, "--exercise", NAME, folder=ROOT, **environment)
+    assert "not graded: x : :warning::" in run.out and "[link=http:evil]" in run.out
+    assert_harmless_in_a_terminal(run.out)
 
 
 def test_a_spreadsheet_of_grades_has_a_row_for_each_and_no_formula(graded: Graded) -> None:
@@ -265,7 +248,7 @@ def test_a_spreadsheet_of_grades_has_a_row_for_each_and_no_formula(graded: Grade
 def test_nbgraders_export_has_a_row_for_each_and_no_formula(
     graded: Graded, environment: dict[str, str]
 ) -> None:
-    ran([sys.executable, "-m", "nbgrader", "export"], graded.course.directory, environment)
+    ended_well(nbgrader("export", folder=graded.course.directory, **environment))
     text = (graded.course.directory / "grades.csv").read_text(encoding="utf-8")
     rows = assert_rows_without_formulas(text, "student_id")
     assert {HONEST, *HOSTILE} < {row["student_id"] for row in rows}
@@ -337,21 +320,7 @@ class Page(HTMLParser):
 
 
 LINKS = ("href", "src", "action", "formaction", "data", "srcdoc", "xlink:href", "style")
-FORMATTING = {
-    "p",
-    "br",
-    "code",
-    "pre",
-    "details",
-    "summary",
-    "h3",
-    "h4",
-    "ul",
-    "ol",
-    "li",
-    "span",
-    "div",
-}
+FORMATTING = set("p br code pre details summary h3 h4 ul ol li span div".split())
 
 
 def assert_nothing_of_the_students(hostile: str, honest: str, allowed: set[str]) -> Page:
@@ -391,21 +360,13 @@ def test_the_page_of_the_class_has_no_tag_attribute_or_link_of_a_student(graded:
     assert {link for link in page.links if ":" in link} == set()
 
 
+@pytest.mark.parametrize("pages", ["published", "formgrader"])
 @pytest.mark.parametrize("student", WITH_PAGES[1:])
-def test_nbgraders_feedback_has_no_tag_attribute_or_link_of_a_student(
-    published: dict[str, str], student: str
+def test_nbgraders_pages_have_no_tag_attribute_or_link_of_a_student(
+    pages: str, student: str, request: pytest.FixtureRequest
 ) -> None:
-    allowed = TAGS | FORMATTING
-    page = assert_nothing_of_the_students(published[student], published[HONEST], set(allowed))
-    assert "<script>alert(1)</script>" in page.text
-
-
-@pytest.mark.parametrize("student", WITH_PAGES[1:])
-def test_formgraders_page_has_no_tag_attribute_or_link_of_a_student(
-    formgrader: dict[str, str], student: str
-) -> None:
-    allowed = TAGS | FORMATTING
-    page = assert_nothing_of_the_students(formgrader[student], formgrader[HONEST], set(allowed))
+    shown = request.getfixturevalue(pages)
+    page = assert_nothing_of_the_students(shown[student], shown[HONEST], {*TAGS, *FORMATTING})
     assert "<script>alert(1)</script>" in page.text
 
 

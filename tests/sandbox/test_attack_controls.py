@@ -446,10 +446,6 @@ def test_nothing_is_stolen_at_the_default_level(range_: Range) -> None:
 if os.geteuid() == 0:
 
     @pytest.mark.slow
-    def test_nothing_is_stolen_from_an_ordinary_user_without_one_of_the_layers() -> None:
-        tried_as_ordinary_user(__file__, "-k", "hide_files", folders=[ROOT / "solutions"])
-
-    @pytest.mark.slow
     def test_all_of_this_holds_for_an_ordinary_user_too() -> None:
         tried_as_ordinary_user(__file__, folders=[ROOT / "solutions"])
 

@@ -19,6 +19,7 @@ from unittest.mock import patch
 
 from autograder.cli import kit
 from autograder.cli.command_line import attn as command_line
+from autograder.course.creation import command_environment
 from autograder.learning.job import MODULE
 
 ATTN = str(Path(sys.executable).with_name("attn"))
@@ -43,6 +44,11 @@ class Run:
         """The output with every run of white space as one space, so that no wrap matters."""
         return " ".join(self.out.split())
 
+    @property
+    def said(self) -> str:
+        """All that it printed."""
+        return self.out + self.err
+
 
 def attn(
     *words: object,
@@ -64,6 +70,12 @@ def attn(
         timeout=900,
     )
     return Run(run.returncode, run.stdout, run.stderr)
+
+
+def nbgrader(*words: object, folder: Path, **env: str) -> Run:
+    """Run a command of nbgrader's as `attn` runs ours."""
+    named = {**command_environment(), **env}
+    return attn("-m", "nbgrader", *words, folder=folder, command=sys.executable, **named)
 
 
 def typed(*words: object, folder: Path, keys: str = "", encoding: str = "utf-8", **env: str) -> Run:
