@@ -409,17 +409,15 @@ def test_results_do_not_lie_among_the_submissions(homework: Path) -> None:
 # --- the secret of the inputs -------------------------------------------------------------------
 
 
-def test_the_secret_of_the_inputs_is_made_once_and_for_its_owner_only(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("folder_mode", "mode"), [(0o755, 0o600), (0o770, 0o660)])
+def test_the_secret_of_the_inputs_is_made_once_and_for_its_owner_or_the_group_that_grades(
+    tmp_path: Path, folder_mode: int, mode: int
+) -> None:
     folder = tmp_path / "graded"
-    folder.mkdir(mode=0o755)
+    folder.mkdir()
+    folder.chmod(folder_mode)
     secret = input_secret(folder)
     assert len(secret) == 32 and input_secret(folder) == secret
     assert input_secret(tmp_path / "another") != secret
-    assert (folder / SECRET).stat().st_mode & 0o777 == 0o600
+    assert (folder / SECRET).stat().st_mode & 0o777 == mode
     assert sorted(path.name for path in folder.iterdir()) == [SECRET]
-
-
-def test_a_class_that_a_group_grades_shares_its_secret(tmp_path: Path) -> None:
-    tmp_path.chmod(0o770)
-    input_secret(tmp_path)
-    assert (tmp_path / SECRET).stat().st_mode & 0o777 == 0o660

@@ -362,39 +362,36 @@ def test_drawing_in_a_notebook_loads_neither_rich_nor_matplotlib() -> None:
     assert {"rich", "matplotlib", "torch"} & set(run.stdout.split()) == set()
 
 
-def test_in_a_saved_picture_every_number_stands_in_its_own_cell(tmp_path: Path) -> None:
+def saved(shown: Panel) -> Any:
+    """What matplotlib draws of a panel."""
+    (place,) = _figure(_matplotlib(Path("a.png")), (shown,)).axes
+    return place
+
+
+def test_in_a_saved_picture_every_number_stands_in_its_own_cell() -> None:
     shown = panel(np.arange(6.0).reshape(2, 3), title="yours")
-    figure = _figure(_matplotlib(tmp_path / "a.png"), (shown,))
-    (place,) = figure.axes
-    there = {text.get_position(): text.get_text() for text in place.texts}
+    place = saved(shown)
     cells = {
         (column, row): cell
         for row, line in enumerate(shown.cells)
         for column, cell in enumerate(line)
     }
-    assert len(cells) == 6 and there == cells
-    assert place.images[0].get_array().shape == (2, 3)
+    assert {text.get_position(): text.get_text() for text in place.texts} == cells
+    assert len(cells) == 6 and place.images[0].get_array().shape == (2, 3)
 
 
-def test_a_saved_picture_names_its_rows_and_columns_and_says_what_is_not_shown(
-    tmp_path: Path,
-) -> None:
-    shown = panel(np.zeros((2, 3, 4)), title="yours", axes="B S D", labels=["a", "cat", "slept"])
-    figure = _figure(_matplotlib(tmp_path / "a.png"), (shown,))
-    (place,) = figure.axes
-    assert place.get_title() == "yours"
-    assert (place.get_ylabel(), place.get_xlabel()) == ("S", "D")
-    assert [each.get_text() for each in place.get_yticklabels()] == ["a", "cat", "slept"]
+def test_a_saved_picture_names_its_rows_and_columns_and_says_what_is_not_shown() -> None:
+    labels = ["a", "cat", "slept"]
+    place = saved(panel(np.zeros((2, 3, 4)), title="yours", axes="B S D", labels=labels))
+    assert (place.get_title(), place.get_ylabel(), place.get_xlabel()) == ("yours", "S", "D")
+    assert [each.get_text() for each in place.get_yticklabels()] == labels
     assert [each.get_text() for each in place.get_xticklabels()] == ["0", "1", "2", "3"]
     assert place.texts[-1].get_text() == "shown: B[0] of 2"
 
 
-def test_a_saved_picture_colors_each_cell_by_its_number_and_none_that_is_off_the_scale(
-    tmp_path: Path,
-) -> None:
+def test_a_saved_picture_colors_each_cell_by_its_number_and_none_that_is_off_the_scale() -> None:
     shown = panel(np.array([[2.0, -1.0, 0.0], [np.nan, -1e9, -np.inf]]), title="scores")
-    (place,) = _figure(_matplotlib(tmp_path / "a.png"), (shown,)).axes
-    colors = place.images[0].get_array()
+    colors = saved(shown).images[0].get_array()
     assert colors.filled(9).tolist() == [[1.0, -0.5, 0.0], [9, 9, 9]]
 
 

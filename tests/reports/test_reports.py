@@ -9,7 +9,6 @@ import io
 import re
 import unicodedata
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -33,7 +32,7 @@ from autograder.values.verdict import (
     StepVerdict,
     Verdict,
 )
-from support.shown import READABLE, contrast, printed, rgb
+from support.shown import READABLE, Page, contrast, printed, rgb
 from support.verdicts import EXERCISE, feedback_text, write_verdicts
 
 NAMES = tuple(step.name for step in EXERCISE.steps)
@@ -312,35 +311,12 @@ def test_a_line_break_of_a_student_makes_no_row() -> None:
 
 # --- verdict files and file names
 
-IDS = [
-    "anna",
-    "Anna",
-    "ANNA",
-    "änna",
-    "a\u0308nna",
-    "anna/..",
-    "../../etc/passwd",
-    "..",
-    ".",
-    "",
-    ".hidden",
-    "con",
-    "nul.txt",
-    "index",
-    "a.",
-    "a b",
-    "a\x00b",
-    "a\nb",
-    "注意力",
-    "\udcff",
-    "x" * 64,
-    "x" * 65,
-    "x" * 3000,
-    "x" * 2999 + "y",
-    "ben@uni.edu",
-    "anna~" + "0" * 32,
-    file_stem("Anna"),
-]
+IDS = (
+    *("anna", "Anna", "ANNA", "änna", "a\u0308nna", "注意力", "ben@uni.edu", "a b"),
+    *("anna/..", "../../etc/passwd", "..", ".", "", ".hidden", "con", "nul.txt", "index", "a."),
+    *("a\x00b", "a\nb", "\udcff", "x" * 64, "x" * 65, "x" * 3000, "x" * 2999 + "y"),
+    *("anna~" + "0" * 32, file_stem("Anna")),
+)
 
 
 def test_two_ids_never_share_a_file_name_on_any_file_system() -> None:
@@ -535,39 +511,11 @@ def test_the_first_line_of_a_chain_that_alone_is_wrong_is_its_finding() -> None:
 
 # --- the page
 
-VOID = {"meta", "link", "img", "br", "hr", "input", "col"}
 
-
-class Page(HTMLParser):
-    """A page taken apart: tags in order, attributes, text; asserts that tags are closed."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str]]] = []
-        self.words: list[str] = []
-        self.scripts: list[str] = []
-        self.open: list[str] = []
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, {name: value or "" for name, value in attrs}))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if "script" in self.open:
-            self.scripts.append(data)
-        elif "style" not in self.open:
-            self.words.append(data)
-
-    @property
-    def text(self) -> str:
-        return " ".join(" ".join(self.words).split())
+def page_of(html: str) -> Page:
+    page = Page(html)
+    assert page.well_formed
+    return page
 
 
 HOSTILE_VERDICT = verdict(
@@ -586,10 +534,10 @@ PAGES = {
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_one_file_without_anything_from_outside(name: str) -> None:
-    page = Page(PAGES[name])
+    page = page_of(PAGES[name])
     tags = {tag for tag, _ in page.tags}
     assert tags.isdisjoint({"img", "link", "iframe", "object", "form", "svg", "b"})
-    names = {attribute for _, attributes in page.tags for attribute in attributes}
+    names = {name for name, _ in page.attributes}
     assert not [attribute for attribute in names if attribute.startswith("on")]
     assert names.isdisjoint({"src", "style", "srcset"})
     assert "url(" not in PAGES[name] and "@import" not in PAGES[name]
@@ -597,7 +545,7 @@ def test_a_page_is_one_file_without_anything_from_outside(name: str) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_only_the_page_of_the_class_has_a_script_and_its_policy_allows_no_other(name: str) -> None:
-    page = Page(PAGES[name])
+    page = page_of(PAGES[name])
     policy = re.search('Content-Security-Policy" content="(.*?)"', PAGES[name])
     assert policy and policy[1].startswith("default-src 'none';")
     if name != "class":
@@ -614,7 +562,7 @@ def test_only_the_page_of_the_class_has_a_script_and_its_policy_allows_no_other(
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_says_its_language_and_its_headings_are_in_order(name: str) -> None:
-    page = Page(PAGES[name])
+    page = page_of(PAGES[name])
     assert page.tags[0] == ("html", {"lang": "en"})
     levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch("h[1-6]", tag)]
     assert levels[0] == 1 and levels.count(1) == 1
@@ -623,7 +571,7 @@ def test_a_page_says_its_language_and_its_headings_are_in_order(name: str) -> No
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_links_inside_a_page_and_its_labels_lead_somewhere(name: str) -> None:
-    page = Page(PAGES[name])
+    page = page_of(PAGES[name])
     ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
     assert len(ids) == len(set(ids))
     for _, attributes in page.tags:
@@ -635,14 +583,14 @@ def test_the_links_inside_a_page_and_its_labels_lead_somewhere(name: str) -> Non
 
 @pytest.mark.parametrize("name", ["hostile", "class"])
 def test_hostile_text_is_shown_as_text(name: str) -> None:
-    assert "<script>alert(1)</script>" in Page(PAGES[name]).text
+    assert "<script>alert(1)</script>" in page_of(PAGES[name]).text
     hidden = re.findall("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e]", PAGES[name])
     assert hidden == []
     assert "[31m" not in PAGES[name]
 
 
 def test_the_page_has_title_points_chain_sentence_and_remarks() -> None:
-    text = Page(PAGES["wrong"]).text
+    text = page_of(PAGES["wrong"]).text
     for words in (
         "Single-head attention in NumPy",
         "20 of 22 points",
@@ -656,7 +604,7 @@ def test_the_page_has_title_points_chain_sentence_and_remarks() -> None:
 def test_every_report_says_which_protection_held() -> None:
     held = [replace(verdict(), protection="landlock")]
     pages = (feedback_page(EXERCISE, held[0]), class_page(EXERCISE, held))
-    for shown in (*(Page(page).text for page in pages), table_of(held, 100)):
+    for shown in (*(page_of(page).text for page in pages), table_of(held, 100)):
         assert "Protection while grading: landlock." in shown
         assert "without protection" not in shown
 
@@ -664,18 +612,18 @@ def test_every_report_says_which_protection_held() -> None:
 def test_every_report_of_marks_given_without_protection_says_so_first() -> None:
     without = [replace(verdict(), protection="process")]
     pages = (feedback_page(EXERCISE, without[0]), class_page(EXERCISE, without))
-    for shown in (*(Page(page).text for page in pages), table_of(without, 100)):
+    for shown in (*(page_of(page).text for page in pages), table_of(without, 100)):
         before, _, after = shown.partition("Graded without protection (level: process).")
         assert after and EXERCISE.title in after and "points" not in before
 
 
 def test_a_finding_without_praise_names_the_checks_that_passed() -> None:
-    text = Page(feedback_page(EXERCISE, verdict(wrong={1: Outcome.WRONG_VALUES}))).text
+    text = page_of(feedback_page(EXERCISE, verdict(wrong={1: Outcome.WRONG_VALUES}))).text
     assert "Right so far Returns shape (B, S, S)." in text
 
 
 def test_a_step_right_behind_the_break_says_so() -> None:
-    text = Page(PAGES["wrong"]).text
+    text = page_of(PAGES["wrong"]).text
     assert text.count("right given correct inputs · 2 of 2 points") == 7
 
 
@@ -684,14 +632,14 @@ def test_a_leaning_step_says_what_held_it() -> None:
     judged = replace(judged, steps=(*judged.steps[:-1], step(NAMES[-1], leaning=True)))
     assert (
         "right with correct earlier steps in place of yours"
-        in Page(feedback_page(EXERCISE, judged)).text
+        in page_of(feedback_page(EXERCISE, judged)).text
     )
 
 
 def test_one_cause_that_stops_every_step_is_told_once() -> None:
     crash = Finding(Outcome.CRASHED, "Your code ends Python when it is loaded.")
     judged = verdict(wrong=dict.fromkeys(range(1, 12), crash), chain=breaks(1, Outcome.CRASHED))
-    text = Page(feedback_page(EXERCISE, judged)).text
+    text = page_of(feedback_page(EXERCISE, judged)).text
     assert text.count(crash.fact) == 2  # at the top, and at the first step
     assert text.count("The same as at step 1.") == 10
 
@@ -721,7 +669,7 @@ def test_a_rejected_submission_is_told_why_and_nothing_about_steps() -> None:
         wrong=dict.fromkeys(range(1, 12), reason),
         chain=ChainVerdict(Outcome.REJECTED, None, reason),
     )
-    text = Page(feedback_page(EXERCISE, judged)).text
+    text = page_of(feedback_page(EXERCISE, judged)).text
     assert "None of the 11 steps was run" in text
     assert text.count("Line 14 is not valid Python.") == 1
     assert "Step by step" not in text
@@ -733,7 +681,7 @@ def test_a_fault_of_ours_is_told_as_ours_and_gives_no_points() -> None:
     ours = Finding(Outcome.INFRASTRUCTURE, "worker 7 did not answer")
     also = replace(ours, fact="worker 7 is gone")
     judged = verdict(wrong={3: ours}, chain=ChainVerdict(Outcome.INFRASTRUCTURE, None, also))
-    text = Page(feedback_page(EXERCISE, judged)).text
+    text = page_of(feedback_page(EXERCISE, judged)).text
     assert "Not graded yet" in text
     assert "The fault is on our side and costs you nothing" in text
     assert "of 22 points" not in text
@@ -743,14 +691,14 @@ def test_a_fault_of_ours_is_told_as_ours_and_gives_no_points() -> None:
 def test_a_chain_finding_that_no_step_tells_stands_under_the_sentence() -> None:
     finding = Finding(Outcome.WRONG_VALUES, "An earlier step overwrites x.", look="Copy x first.")
     judged = verdict(chain=ChainVerdict(Outcome.WRONG_VALUES, NAMES[3], finding))
-    text = Page(feedback_page(EXERCISE, judged)).text
+    text = page_of(feedback_page(EXERCISE, judged)).text
     assert text.index("joined, the first difference") < text.index("An earlier step overwrites x.")
 
 
 @pytest.mark.parametrize("wrong", [{}, {4: QUERY_AXIS}, {1: Outcome.NOT_WRITTEN}])
 def test_the_text_for_a_mail_says_what_the_page_says(wrong: dict[int, Wrong]) -> None:
     judged = verdict("ben", wrong, breaks(4) if wrong else PASSED, ("A remark of ours.",))
-    text, page = feedback_text(EXERCISE, judged), Page(feedback_page(EXERCISE, judged)).text
+    text, page = feedback_text(EXERCISE, judged), page_of(feedback_page(EXERCISE, judged)).text
     assert max(len(line) for line in text.splitlines()) <= 78
     assert _words(text) <= _words(page)
     running = " ".join(text.split())
@@ -792,7 +740,7 @@ def test_feedback_is_one_page_for_each_student_and_an_index_that_links_them(tmp_
 
 def links_of(path: Path) -> list[str]:
     """The links of a page to other files, in order."""
-    links = (a["href"] for tag, a in Page(path.read_text("utf-8")).tags if tag == "a")
+    links = (a["href"] for tag, a in page_of(path.read_text("utf-8")).tags if tag == "a")
     return [link for link in links if not link.startswith("#")]
 
 
@@ -807,7 +755,7 @@ def test_the_page_of_a_very_large_class_has_parts_that_lead_to_each_other(
         *("index.html", "index~2.html", "index~3.html")
     }
     files = (first, *sorted(tmp_path.glob("index~*")))
-    parts, links = [Page(path.read_text("utf-8")) for path in files], list(map(links_of, files))
+    parts, links = [page_of(path.read_text("utf-8")) for path in files], list(map(links_of, files))
     assert links[0][:2] == ["index~2.html", "index~3.html"]
     assert links[2][:2] == ["index.html", "index~2.html"] and links[2][2:] == ["s00100.html"]
     students = [link for each in links for link in each if link.startswith("s")]

@@ -50,31 +50,17 @@ SCORES = np.ones((2, 3, 3))
 
 # The protection these meet is that a worker descends from an exec'ed zygote: without it a
 # worker is forked from the process that grades.
-FORKED = {
-    "environment_by_ctypes",
-    "frames_upwards",
-    "inherited_files",
-    "inherited_sockets",
-    "loaded_modules",
-    "objects_of_the_collector",
-    "own_memory_by_pipe",
-    "own_memory_by_proc",
-}
+FORKED = set(
+    "environment_by_ctypes frames_upwards inherited_files inherited_sockets loaded_modules "
+    "objects_of_the_collector own_memory_by_pipe own_memory_by_proc".split()
+)
 # A worker of root's gives up root's capabilities even when every layer is left out, and without
 # them it cannot touch the process that grades. For root they are run in a fork of it too.
-NEED_CAPABILITIES = {
-    "affinity_of_the_host",
-    "everyones_environment",
-    "files_by_pidfd",
-    "files_of_the_host",
-    "host_environment",
-    "host_memory",
-    "join_namespaces_of_the_host",
-    "kernel_programs",
-    "open_by_handle",
-    "root_of_the_host",
-    "zygote_memory",
-}
+NEED_CAPABILITIES = set(
+    "affinity_of_the_host everyones_environment files_by_pidfd files_of_the_host host_environment "
+    "host_memory join_namespaces_of_the_host kernel_programs open_by_handle root_of_the_host "
+    "zygote_memory".split()
+)
 if os.geteuid() == 0:
     FORKED |= NEED_CAPABILITIES
 # And these, that the student's code is in another process at all.

@@ -118,11 +118,6 @@ class Counting:
         return self.answer(self.asked)
 
 
-def test_this_machine_gives_a_level_that_can_be_relied_on(zygote: Zygote) -> None:
-    assert zygote.protection in (Protection.FULL, Protection.LANDLOCK, Protection.NAMESPACES)
-    assert zygote.measured.uid != 0
-
-
 ALL_OF_PYTHON = """
 import tempfile, threading
 from concurrent.futures import ThreadPoolExecutor
@@ -140,6 +135,11 @@ VALUES: dict[str, tuple[str, tuple[Value, ...], Value]] = {
         np.full((2, 3), 3.0),
     ),
     "a generator for a seed": ("def f(rng): return rng.standard_normal(4)", (Seed(5),), NUMBERS),
+    "a type for what says that it equals everything": (
+        "class Yes:\n    def __eq__(self, other): return True\ndef f(): return Yes()",
+        (),
+        Opaque("Yes"),
+    ),
     "a type for what does not cross": ("class Odd: pass\ndef f(): return Odd()", (), Opaque("Odd")),
     "threads and temporary files": (ALL_OF_PYTHON, (), 3),
     **{
@@ -767,16 +767,6 @@ def test_a_zygote_with_threads_does_not_fork(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(zygote_process._ENVIRONMENT, "OPENBLAS_NUM_THREADS", "2")
     with pytest.raises(KitError, match="2 threads are running"), Zygote("numpy", LIMITS):
         pass
-
-
-def test_a_sibling_is_not_affected(zygote: Zygote) -> None:
-    with (
-        SandboxedStudent(zygote, ("state = 1\ndef f(): return state",), seed=1) as calm,
-        SandboxedStudent(zygote, ("def f():\n    import os\n    os._exit(0)",), seed=1) as wild,
-    ):
-        assert returned(calm.ask(Request("f"))).value == 1
-        assert failed(wild.ask(Request("f"))).outcome is Outcome.CRASHED
-        assert returned(calm.ask(Request("f"))).value == 1
 
 
 def test_files_of_one_submission_are_not_there_for_the_next(zygote: Zygote) -> None:
