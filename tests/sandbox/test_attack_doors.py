@@ -24,8 +24,8 @@ import pytest
 from autograder.course import create_course
 from autograder.course.creation import Course, notebook_name, release, script_name
 from autograder.values.verdict import Outcome, Verdict
-from support.attack_corpus import Attack, Range, read_corpus, through_stock_nbgrader
-from support.attack_range import right_answer
+from support.attack_corpus import Attack, read_corpus, through_stock_nbgrader
+from support.attack_range import Range, right_answer
 from support.gradebook_scores import scores
 from support.typed_commands import Run, attn, nbgrader
 

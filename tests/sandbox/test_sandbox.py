@@ -442,7 +442,7 @@ def test_a_right_answer_passes_although_the_machine_is_busy(zygote: Zygote) -> N
 
     def starve(*_: object) -> Value:
         """Take the processor away from the worker that asks, for longer than its budget."""
-        worker = max(descendants(zygote.pid))
+        worker = descendants(zygote.pid)[-1]
         os.kill(worker, signal.SIGSTOP)
         threading.Timer(1.5 * LIMITS.seconds_per_call, os.kill, (worker, signal.SIGCONT)).start()
         return 0
@@ -597,7 +597,7 @@ def test_a_worker_killed_from_outside_during_a_call_is_asked_once_more(
 
     def strike(*_: object) -> Value:
         if strikes:
-            os.kill(max(descendants(zygote.pid)), strikes.pop())
+            os.kill(descendants(zygote.pid)[-1], strikes.pop())
         return 0
 
     with SandboxedStudent(zygote, (code,), seed=1, answer=strike) as student:

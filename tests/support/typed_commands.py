@@ -19,7 +19,6 @@ from unittest.mock import patch
 
 from autograder.cli import kit
 from autograder.cli.command_line import attn as command_line
-from autograder.course.creation import command_environment
 from autograder.learning.job import MODULE
 
 ATTN = str(Path(sys.executable).with_name("attn"))
@@ -73,9 +72,10 @@ def attn(
 
 
 def nbgrader(*words: object, folder: Path, **env: str) -> Run:
-    """Run a command of nbgrader's as `attn` runs ours."""
-    named = {**command_environment(), **env}
-    return attn("-m", "nbgrader", *words, folder=folder, command=sys.executable, **named)
+    """Run a command of nbgrader's, which looks for `alembic` on the PATH, as `attn` runs ours."""
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    named = {"command": sys.executable, "PATH": path, **env}
+    return attn("-m", "nbgrader", *words, folder=folder, **named)
 
 
 def typed(*words: object, folder: Path, keys: str = "", encoding: str = "utf-8", **env: str) -> Run:
