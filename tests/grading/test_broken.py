@@ -10,11 +10,8 @@ from __future__ import annotations
 import csv
 import html
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,11 +23,11 @@ from autograder.grading.journal import JOURNAL
 from autograder.reports.feedback import page_name
 from autograder.reports.grades_csv import read_verdicts
 from autograder.values.verdict import Outcome, Verdict
-from demo.run import command_environment
 from support.broken.case import EXERCISE, NAME, NOTEBOOK, ROOT, STEPS, Broken, Work
 from support.broken.cases import EVERYBODY
 from support.gradebook_scores import scores
 from support.released_course import copied, released_course
+from support.typed_commands import Run, attn, nbgrader
 
 pytestmark = (
     pytest.mark.slow
@@ -52,8 +49,7 @@ UNREAD = tuple(case.student for case in EVERYBODY if case.rejected)
 class Door:
     """What came of the class behind one door: how the run ended, and what each student reads."""
 
-    code: int
-    out: str
+    run: Run
     points: dict[str, dict[str, float]]
     pages: dict[str, str]
     verdicts: dict[str, Verdict]
@@ -106,27 +102,18 @@ def graded(handed_in: Course, tmp_path_factory: pytest.TempPathFactory) -> Cours
 @pytest.fixture(scope="module")
 def fast(graded: Course) -> Door:
     """`attn grade` on the course."""
-    run = _attn("grade", graded.directory)
-    points = {student: _by_step(cells) for student, cells in scores(graded, NAME).items()}
-    return _door(run, graded.graded(NAME), points)
+    run = attn("grade", graded.directory, folder=ROOT)
+    return _door(run, graded.graded(NAME), _points(graded))
 
 
 @pytest.fixture(scope="module")
 def stock(handed_in: Course, tmp_path_factory: pytest.TempPathFactory) -> Door:
     """`nbgrader autograde` on a course of its own."""
     course = copied(handed_in, tmp_path_factory.mktemp("stock") / "course")
-    run = subprocess.run(
-        [sys.executable, "-m", "nbgrader", "autograde", NAME],
-        cwd=course.directory,
-        env=command_environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    run = nbgrader("autograde", NAME, folder=course.directory)
     notebooks = (course.directory / "autograded").glob(f"*/{NAME}/{NOTEBOOK}")
     pages = {path.parent.parent.name: _outputs(path) for path in notebooks}
-    points = {student: _by_step(cells) for student, cells in scores(course, NAME).items()}
-    return Door(run.returncode, run.stdout + run.stderr, points, pages, {})
+    return Door(run, _points(course), pages, {})
 
 
 @dataclass(frozen=True)
@@ -137,10 +124,8 @@ class Flat:
     output: Path
 
     def grade(self) -> Door:
-        run = _attn(
-            *("grade", self.folder, "--exercise", NAME, "--output", self.output),
-            *("--solutions", ROOT / "solutions"),
-        )
+        where = ("--output", self.output, "--solutions", ROOT / "solutions")
+        run = attn("grade", self.folder, "--exercise", NAME, *where, folder=ROOT)
         with (self.output / "grades.csv").open(encoding="utf-8", newline="") as file:
             rows = {row["student"]: row for row in csv.DictReader(file)}
         points = {
@@ -184,30 +169,21 @@ def flat(flat_folder: Flat) -> Door:
     return flat_folder.grade()
 
 
-def _attn(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "autograder.cli", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {"COLUMNS": "200"},
-    )
-
-
-def _door(
-    run: subprocess.CompletedProcess[str], graded: Path, points: dict[str, dict[str, float]]
-) -> Door:
-    assert (graded / "verdicts").is_dir(), run.stdout + run.stderr
+def _door(run: Run, graded: Path, points: dict[str, dict[str, float]]) -> Door:
+    assert (graded / "verdicts").is_dir(), run.said
     verdicts = {verdict.student: verdict for verdict in read_verdicts(graded / "verdicts")}
     pages = {
         student: _text((graded / "feedback" / page_name(student)).read_text(encoding="utf-8"))
         for student in verdicts
     }
-    return Door(run.returncode, run.stdout + run.stderr, points, pages, verdicts)
+    return Door(run, points, pages, verdicts)
 
 
-def _by_step(cells: dict[str, float]) -> dict[str, float]:
-    return {cell.removeprefix("check_"): score for cell, score in cells.items()}
+def _points(course: Course) -> dict[str, dict[str, float]]:
+    return {
+        student: {cell.removeprefix("check_"): score for cell, score in cells.items()}
+        for student, cells in scores(course, NAME).items()
+    }
 
 
 def _text(page: str) -> str:
@@ -268,14 +244,15 @@ def test_the_students_page_says_what_is_to_be_known(case: Broken, fast: Door) ->
     assert [words for words in (*case.says, *case.says_of_folder) if words not in page] == []
 
 
-@each(
-    tuple(
-        case
-        for case in EVERYBODY
-        # Whether a plotting library is installed is the machine's business.
-        if not (case.says or case.says_of_folder or case.loses or case.student == "plots")
-    )
-)
+# Whether a plotting library is installed is the machine's business.
+SILENT = [
+    case
+    for case in EVERYBODY
+    if not (case.says or case.says_of_folder or case.loses or case.student == "plots")
+]
+
+
+@each(tuple(SILENT))
 def test_what_makes_no_difference_is_not_remarked_on(case: Broken, fast: Door) -> None:
     assert fast.verdicts[case.student].remarks == ()
 
@@ -293,9 +270,9 @@ def test_the_rest_of_the_class_has_full_marks(student: str, fast: Door) -> None:
 
 
 def test_the_run_says_who_could_not_be_read_and_that_not_all_could(fast: Door) -> None:
-    assert fast.code == NOT_ALL, fast.out
-    assert "Traceback" not in fast.out
-    named = re.findall(r"^not graded: (.*?): ", fast.out, re.MULTILINE)
+    assert fast.run.code == NOT_ALL, fast.run.said
+    assert "Traceback" not in fast.run.said
+    named = re.findall(r"^not graded: (.*?): ", fast.run.said, re.MULTILINE)
     rejected = [case.student for case in EVERYBODY if case.rejected]
     assert sorted(named) == sorted([*rejected, *MISPLACED])
 
@@ -314,7 +291,7 @@ def test_nothing_that_a_link_points_at_gets_into_the_graded_folder(
 
 
 def test_nbgrader_loses_nobody_either(stock: Door) -> None:
-    assert stock.code == ALL_GRADED, stock.out[-4000:]
+    assert stock.run.code == ALL_GRADED, stock.run.said[-4000:]
     everybody = {*(case.student for case in EVERYBODY), *RIGHT, *MISPLACED}
     assert set(stock.pages) == everybody
     assert set(stock.points) == everybody - {*MISPLACED, *UNREAD}
@@ -355,7 +332,7 @@ def _content(folder: Path) -> Iterator[tuple[str, bytes | None]]:
 
 def test_in_a_folder_of_files_nobody_is_lost(flat: Door) -> None:
     everybody = {*(case.student for case in EVERYBODY), *RIGHT, ALONE}
-    assert flat.code == NOT_ALL, flat.out
+    assert flat.run.code == NOT_ALL, flat.run.said
     assert set(flat.verdicts) == set(flat.points) == everybody
     assert f"{ALONE}.docx is neither a notebook nor a .py file" in flat.pages[ALONE]
 
@@ -376,5 +353,5 @@ def test_without_those_that_cannot_be_read_all_is_well(flat_folder: Flat, flat: 
         for path in flat_folder.folder.glob(f"{student}*"):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     again = flat_folder.grade()
-    assert again.code == ALL_GRADED, again.out
-    assert "not graded" not in again.out
+    assert again.run.code == ALL_GRADED, again.run.said
+    assert "not graded" not in again.run.said

@@ -5,7 +5,6 @@ Judges are simulated. Reading, the journal, the class page and all else is the r
 
 from __future__ import annotations
 
-import io
 import os
 import sqlite3
 import subprocess
@@ -18,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from autograder.cli.class_results import write_results
 from autograder.cli.found_class import found_class
@@ -31,6 +29,7 @@ from autograder.grading.journal import JOURNAL, Journal
 from autograder.submission.reading import Submission
 from autograder.values.exercise import read_exercise
 from support.mixed_class import mixed_class
+from support.shown import console_of, text_on
 from support.simulated_judges import SimulatedJudges
 from support.verdicts import found_in
 
@@ -83,8 +82,7 @@ def graded(folder: Path, count: int, judges: SimulatedJudges, pool: GraderPool) 
     hand_in(folder, count)
     found = found_class(folder, EXERCISE.name, SOLUTIONS, None)
     records = found.opened_records()
-    console = Console(file=io.StringIO(), width=100)
-    options = GradingOptions(processes=1)
+    console, options = console_of(), GradingOptions(processes=1)
     tracemalloc.start()
     try:
         with grade_task(found.task, pool, options, console, judges=judges) as class_:
@@ -139,7 +137,7 @@ def test_what_was_judged_is_read_again_as_it_was_whatever_becomes_of_the_hand_in
     hand_in(tmp_path / "class", 3)
     text = (tmp_path / "class" / "student0001.py").read_text(encoding="utf-8")
     found = found_class(tmp_path / "class", EXERCISE.name, SOLUTIONS, None)
-    console, options = Console(file=io.StringIO()), GradingOptions(processes=1)
+    console, options = console_of(), GradingOptions(processes=1)
     with grade_task(found.task, pool, options, console, judges=judges) as class_:
         (tmp_path / "class" / "student0001.py").write_text("other = 1\n", encoding="utf-8")
         assert "NUMBER = 1" in "\n".join(class_.submissions[1].cells)
@@ -150,11 +148,10 @@ def test_what_was_judged_is_read_again_as_it_was_whatever_becomes_of_the_hand_in
     (tmp_path / "class" / "student0001.py").write_text(text, encoding="utf-8")
     with kept_task(found.task, pool, options, console) as again:
         assert list(again.verdicts) == first
-    said = io.StringIO()
-    console = Console(file=said, width=100)
+    console = console_of()
     with grade_task(found.task, pool, options, console, judges=SimulatedJudges([])) as again:
         assert list(again.verdicts) == first
-    assert "3 of 3 submissions were judged before" in said.getvalue()
+    assert "3 of 3 submissions were judged before" in text_on(console)
     assert [each.name for each in found.task.output.iterdir() if each.name.startswith(".")] == []
 
 
@@ -170,7 +167,7 @@ def test_what_was_judged_stands_until_it_is_judged_again(
 ) -> None:
     hand_in(tmp_path / "class", 3)
     found = found_class(tmp_path / "class", EXERCISE.name, SOLUTIONS, None)
-    console, options = Console(file=io.StringIO()), GradingOptions(processes=1)
+    console, options = console_of(), GradingOptions(processes=1)
     with grade_task(found.task, pool, options, console, judges=judges) as class_:
         first = list(class_.verdicts)
     again = replace(options, again=True)

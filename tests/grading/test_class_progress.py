@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
 
 import pytest
-from rich.console import Console
 from rich.progress import Task
 
 from autograder.grading.class_run import ClassProgress
 from autograder.values.verdict import ChainVerdict, Outcome, StepVerdict, Verdict
+from support.shown import console_of, text_on
 
 
 def verdict(points: float, outcome: Outcome = Outcome.PASSED) -> Verdict:
@@ -21,13 +20,11 @@ def verdict(points: float, outcome: Outcome = Outcome.PASSED) -> Verdict:
 
 def shown(total: int, kept: list[Verdict], added: list[Verdict], width: int = 100) -> str:
     """The last line that is drawn."""
-    console = Console(file=io.StringIO(), width=width)
+    console = console_of(width)
     with ClassProgress(console, "toy", total, kept) as bar:
         for each in added:
             bar.add(each)
-    file = console.file
-    assert isinstance(file, io.StringIO)
-    return file.getvalue().strip().splitlines()[-1]
+    return text_on(console).strip().splitlines()[-1]
 
 
 def test_results_are_counted() -> None:

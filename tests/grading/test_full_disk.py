@@ -79,22 +79,15 @@ def undisturbed(course: Course, tmp_path_factory: pytest.TempPathFactory) -> Res
 
 
 # Kilobytes that are left when grading starts: none at all, none for the journal to grow, none for
-# the notebooks, none for the gradebook, none for the pages.
-ROOMS = (0, 80, 120, 250, 330)
+# the notebooks, none for the gradebook, none for the pages; and first this, then that.
+ROOMS = ((0,), (80,), (120,), (250,), (330,), (0, 60, 250))
 
 
-def test_a_disk_that_is_full_again_and_again_costs_nobody_a_point(
-    course: Course, tmp_path: Path
-) -> None:
-    result = graded_with_room(course, tmp_path, (0, 60, 250))
-    assert result.graded == result.verdicts.keys() == set(STUDENTS)
-
-
-@pytest.mark.parametrize("room", ROOMS)
+@pytest.mark.parametrize("rooms", ROOMS)
 def test_a_full_disk_costs_nobody_a_point(
-    course: Course, undisturbed: Result, tmp_path: Path, room: int
+    course: Course, undisturbed: Result, tmp_path: Path, rooms: tuple[int, ...]
 ) -> None:
-    assert graded_with_room(course, tmp_path, (room,)) == undisturbed
+    assert graded_with_room(course, tmp_path, rooms) == undisturbed
 
 
 def graded_with_room(course: Course, folder: Path, rooms: tuple[int, ...]) -> Result:
@@ -130,31 +123,20 @@ def with_room(course: Course, disk: Path, room: int) -> tuple[str, ...]:
     )
 
 
-def test_a_course_that_cannot_be_written_to_is_said_before_anything_is_judged(
-    course: Course, tmp_path: Path
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_a_course_that_cannot_be_written_to_is_judged_only_if_its_results_go_elsewhere(
+    course: Course, tmp_path: Path, elsewhere: bool
 ) -> None:
+    """Results can be written elsewhere, but not the grades."""
     disk = tmp_path / "disk"
+    output = f"--output {shlex.quote(str(tmp_path / 'elsewhere'))}" if elsewhere else ""
     steps = (
         f"mount -o remount,ro {shlex.quote(str(disk))}",
-        f"{grading(course, disk)}; echo exit code $?",
+        f"{grading(course, disk)} {output}; echo exit code $?",
     )
     run = in_private_view(on_a_disk(course, disk, 10_000, *steps))
     said = run.stdout + run.stderr
     assert "exit code 2" in said and "Traceback" not in said, said
-    assert "cure:" in said and "grading" not in run.stdout, said
+    assert "cure:" in said and ("grading" in run.stdout) == elsewhere, said
+    assert ("graded notebooks cannot be written" in said) == elsewhere, said
     assert not any(scores(replace(course, directory=Path(f"{disk}.after")), NAME).values())
-
-
-def test_results_can_be_written_elsewhere_but_not_the_grades(
-    course: Course, tmp_path: Path
-) -> None:
-    disk = tmp_path / "disk"
-    elsewhere = tmp_path / "elsewhere"
-    steps = (
-        f"mount -o remount,ro {shlex.quote(str(disk))}",
-        f"{grading(course, disk)} --output {shlex.quote(str(elsewhere))}; echo exit code $?",
-    )
-    run = in_private_view(on_a_disk(course, disk, 10_000, *steps))
-    said = run.stdout + run.stderr
-    assert "exit code 2" in said and "Traceback" not in said, said
-    assert "graded notebooks cannot be written" in said and "cure:" in said, said

@@ -9,10 +9,10 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
 import tempfile
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -29,28 +29,14 @@ from support.gradebook_scores import scores
 from support.measured_processes import UNMEASURED
 from support.processes import descendants, wait_for
 from support.released_course import released_course, sample_class
+from support.typed_commands import ATTN, attn
 
 pytestmark = pytest.mark.slow  # the command, once for each folder
 
-ATTN = str(Path(sys.executable).with_name("attn"))
 RUNS = "open({marker!r}, 'w').close()\n"
 # Where it does not matter which process judges whom; each one more takes a second.
 ALONE = ("--processes", "1")
 PATIENCE = 300.0  # seconds that anything may take on a busy machine
-
-
-def attn(
-    *words: object, cwd: Path | None = None, variables: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [ATTN, *map(str, words)],
-        cwd=cwd,
-        env=os.environ | {"COLUMNS": "200"} | (variables or {}),
-        timeout=PATIENCE,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 def graded_here(
@@ -61,36 +47,16 @@ def graded_here(
     output: Path | None = None,
 ) -> GradedClass:
     """Grade as `attn grade` does, in this process, which spares a second."""
-    return grade_path(
-        path,
-        exercise=exercise,
-        solutions=solutions,
-        output=output,
-        options=GradingOptions(processes=1),
-        console=Console(file=io.StringIO()),
-    )
+    options, console = GradingOptions(processes=1), Console(file=io.StringIO())
+    where = {"solutions": solutions, "output": output}
+    return grade_path(path, exercise=exercise, **where, options=options, console=console)
 
 
-def refused(
-    path: Path,
-    *,
-    exercise: str | None = NAME,
-    solutions: Path | None = None,
-    output: Path | None = None,
-) -> str:
+def refused(path: Path, **named: Any) -> str:
     """What `attn grade` says of what it refuses."""
     with pytest.raises(KitError) as error:
-        graded_here(path, exercise=exercise, solutions=solutions, output=output)
+        graded_here(path, **named)
     return str(error.value)
-
-
-@pytest.fixture
-def homework(tmp_path: Path) -> Path:
-    """A folder with the work of one honest student."""
-    folder = tmp_path / "homework"
-    folder.mkdir()
-    Work(folder).write(Work(folder).script, "ada.py")
-    return folder
 
 
 def configured(folder: Path, marker: Path, solutions: Path) -> None:
@@ -109,9 +75,9 @@ def test_a_configuration_among_submissions_is_refused_and_not_run(
     homework: Path, tmp_path: Path
 ) -> None:
     configured(homework, tmp_path / "ran", ROOT / "solutions")
-    run = attn("grade", homework, "--exercise", NAME)
-    assert run.returncode == 2 and not (tmp_path / "ran").exists()
-    assert "ada.py" in run.stderr and "as a folder of submissions does" in run.stderr
+    run = attn("grade", homework, "--exercise", NAME, folder=ROOT)
+    assert run.code == 2 and not (tmp_path / "ran").exists()
+    assert "ada.py" in run.err and "as a folder of submissions does" in run.err
     assert not (tmp_path / "homework-graded").exists()
 
 
@@ -150,8 +116,8 @@ def test_what_is_no_file_does_not_hold_up_the_grader(kind: str, homework: Path) 
     facts = homework / "attn.toml"
     os.mkfifo(facts) if kind == "pipe" else facts.symlink_to("/dev/zero")
     (homework / "ada.py").unlink()
-    run = attn("grade", homework, "--exercise", NAME)
-    assert run.returncode == 2 and "attn.toml" in run.stderr
+    run = attn("grade", homework, "--exercise", NAME, folder=ROOT)
+    assert run.code == 2 and "attn.toml" in run.err
 
 
 @pytest.mark.parametrize("with_a_submission", [False, True])
@@ -197,8 +163,8 @@ def test_a_gradebook_with_a_relative_address_lies_in_its_course_wherever_one_sta
     for course in (here, there):
         with (course.directory / "nbgrader_config.py").open("a", encoding="utf-8") as file:
             file.write('c.CourseDirectory.db_url = "sqlite:///gradebook.db"\n')
-    run = attn("grade", "../there", *ALONE, cwd=here.directory)
-    assert run.returncode == 0, run.stdout + run.stderr
+    run = attn("grade", "../there", *ALONE, folder=here.directory)
+    assert run.code == 0, run.said
     assert sum(sum(marks.values()) for marks in scores(there, NAME).values()) == 22
     assert not any(scores(here, NAME).values())
 
@@ -212,8 +178,8 @@ def test_no_configuration_of_jupyter_below_the_course_is_run(variable: str, tmp_
     (own / "nbgrader_config.py").write_text(
         RUNS.format(marker=str(tmp_path / "ran")), encoding="utf-8"
     )
-    run = attn("grade", course, variables={variable: str(own)})
-    assert run.returncode == 2 and "and here it lies in the course" in run.stderr
+    run = attn("grade", course, folder=ROOT, **{variable: str(own)})
+    assert run.code == 2 and "and here it lies in the course" in run.err
     assert not (tmp_path / "ran").exists()
 
 
@@ -224,9 +190,9 @@ def test_what_is_set_for_pytest_elsewhere_changes_nobodys_marks(homework: Path) 
     Work(homework).write("\n", "nothing.py")
     orders = "-k softmax --deselect graders.py::test_scaled_values --pdb -n 2 -p x"
     variables = {"PYTEST_ADDOPTS": orders, "PYTEST_PLUGINS": "x"}
-    run = attn("grade", homework, "--exercise", NAME, *ALONE, variables=variables)
-    assert run.returncode == 0, run.stdout + run.stderr
-    lines = run.stdout.splitlines()
+    run = attn("grade", homework, "--exercise", NAME, *ALONE, folder=ROOT, **variables)
+    assert run.code == 0, run.said
+    lines = run.out.splitlines()
     assert [line.split("/22")[0].split()[-1] for line in lines if "/22 " in line] == ["22", "0"]
 
 
@@ -250,9 +216,9 @@ def test_a_students_folder_called_solutions_is_never_run(
     solutions, marker = forged
     shutil.copytree(solutions, homework / "solutions")
     cwd, graded = (homework, ".") if from_within else (homework / "solutions", homework)
-    run = attn("grade", graded, "--exercise", NAME, *ALONE, cwd=cwd)
+    run = attn("grade", graded, "--exercise", NAME, *ALONE, folder=cwd)
     assert not marker.exists()
-    assert "ada" in run.stdout and "22/22" in run.stdout, run.stdout + run.stderr
+    assert "ada" in run.out and "22/22" in run.out, run.said
 
 
 def test_grading_one_student_from_the_folder_of_all_uses_no_students_solutions(
@@ -263,9 +229,9 @@ def test_grading_one_student_from_the_folder_of_all_uses_no_students_solutions(
     (homework / "mallory").mkdir()
     shutil.copy(homework / "ada.py", homework / "mallory" / "ada.py")
     run = attn(
-        "grade", "mallory", "--exercise", NAME, "--output", homework.parent / "out", cwd=homework
+        "grade", "mallory", "--exercise", NAME, "--output", homework.parent / "out", folder=homework
     )
-    assert run.returncode == 0 and not marker.exists(), run.stdout + run.stderr
+    assert run.code == 0 and not marker.exists(), run.said
 
 
 def test_solutions_in_the_folder_that_is_graded_are_refused(
@@ -278,8 +244,8 @@ def test_solutions_in_the_folder_that_is_graded_are_refused(
         assert "solutions lie in the folder that is graded" in said
     link = homework.parent / "link"
     link.symlink_to(homework / "solutions")
-    run = attn("grade", homework, "--exercise", NAME, "--solutions", link)
-    assert run.returncode == 2 and "solutions lie in the folder that is graded" in run.stderr
+    run = attn("grade", homework, "--exercise", NAME, "--solutions", link, folder=ROOT)
+    assert run.code == 2 and "solutions lie in the folder that is graded" in run.err
     assert not marker.exists()
 
 
@@ -321,11 +287,11 @@ def test_a_course_is_not_graded_with_other_solutions_than_its_own(
 def test_the_first_commands_of_an_instructor_work_from_any_folder(
     tmp_path: Path, homework: Path
 ) -> None:
-    made = attn("course", "new", "my-course", "--exercise", NAME, cwd=tmp_path)
-    assert made.returncode == 0, made.stderr
+    made = attn("course", "new", "my-course", "--exercise", NAME, folder=tmp_path)
+    assert made.code == 0, made.err
     assert Course(tmp_path / "my-course", ROOT / "solutions", (NAME,)).source(NAME).is_dir()
-    graded = attn("grade", "homework", "--exercise", NAME, *ALONE, cwd=tmp_path)
-    assert graded.returncode == 0 and "22/22" in graded.stdout, graded.stderr
+    graded = attn("grade", "homework", "--exercise", NAME, *ALONE, folder=tmp_path)
+    assert graded.code == 0 and "22/22" in graded.out, graded.err
 
 
 # --- signals --------------------------------------------------------------------------------------
@@ -343,8 +309,8 @@ def test_a_run_that_is_ended_by_a_signal_leaves_nothing_behind_and_goes_on_later
         assert run.wait(timeout=PATIENCE) != 0, number
         assert not canaries(processes) and not any(path.exists() for path in left), number
     shutil.copy(homework / "ada.py", homework / "blaise.py")
-    again = attn("grade", "homework", "--exercise", NAME, *ALONE, cwd=tmp_path)
-    assert again.returncode == 0 and again.stdout.count("22/22") == 2
+    again = attn("grade", "homework", "--exercise", NAME, *ALONE, folder=tmp_path)
+    assert again.code == 0 and again.out.count("22/22") == 2
 
 
 def started(number: signal.Signals, folder: Path) -> subprocess.Popen[bytes]:
@@ -386,14 +352,14 @@ def test_the_results_of_one_class_and_exercise_are_not_written_over_those_of_ano
     other, output = tmp_path / "other", tmp_path / "homework-graded"
     other.mkdir()
     shutil.copy(homework / "ada.py", other / "blaise.py")
-    assert attn("grade", homework, "--exercise", NAME, *ALONE).returncode == 0
+    assert attn("grade", homework, "--exercise", NAME, *ALONE, folder=ROOT).code == 0
     before = (output / "grades.csv").read_text("utf-8")
     assert "results of another class" in refused(other, output=output)
-    run = attn("grade", homework, "--exercise", "torch_single_head")
-    assert run.returncode == 2 and "--output homework-graded-torch_single_head" in run.stderr
+    run = attn("grade", homework, "--exercise", "torch_single_head", folder=ROOT)
+    assert run.code == 2 and "--output homework-graded-torch_single_head" in run.err
     assert (output / "grades.csv").read_text("utf-8") == before
-    run = attn("grade", homework, "--exercise", NAME, "--output", output, *ALONE)
-    assert run.returncode == 0 and "1 of 1 submissions were judged before" in run.stdout
+    run = attn("grade", homework, "--exercise", NAME, "--output", output, *ALONE, folder=ROOT)
+    assert run.code == 0 and "1 of 1 submissions were judged before" in run.out
 
 
 def test_a_folder_that_was_renamed_or_moved_with_its_results_is_the_same_class(
@@ -401,29 +367,29 @@ def test_a_folder_that_was_renamed_or_moved_with_its_results_is_the_same_class(
 ) -> None:
     kept = "1 of 1 submissions were judged before"
     command = ("--exercise", NAME, *ALONE)
-    assert attn("grade", homework, *command).returncode == 0
+    assert attn("grade", homework, *command, folder=ROOT).code == 0
     renamed = tmp_path / "elsewhere" / "term 2"
     renamed.parent.mkdir()
     homework.rename(renamed)
     (tmp_path / "homework-graded").rename(renamed.with_name("term 2-graded"))
-    run = attn("grade", renamed, *command)
-    assert run.returncode == 0 and kept in run.stdout, run.stderr
+    run = attn("grade", renamed, *command, folder=ROOT)
+    assert run.code == 0 and kept in run.out, run.err
 
     named = renamed.with_name("out")
-    assert attn("grade", renamed, *command, "--output", named).returncode == 0
+    assert attn("grade", renamed, *command, "--output", named, folder=ROOT).code == 0
     moved = tmp_path / "moved"
     renamed.parent.rename(moved)
-    run = attn("grade", moved / "term 2", *command, "--output", moved / "out")
-    assert run.returncode == 0 and kept in run.stdout, run.stderr
+    run = attn("grade", moved / "term 2", *command, "--output", moved / "out", folder=ROOT)
+    assert run.code == 0 and kept in run.out, run.err
 
     other = (moved / "term 2").rename(moved / "term 3")
-    run = attn("grade", other, *command, "--output", moved / "out")
-    assert run.returncode == 2 and "results of another class" in run.stderr
-    cure = re.search(r"write into class.json there: (\{.*?\})", " ".join(run.stderr.split()))
+    run = attn("grade", other, *command, "--output", moved / "out", folder=ROOT)
+    assert run.code == 2 and "results of another class" in run.err
+    cure = re.search(r"write into class.json there: (\{.*?\})", " ".join(run.err.split()))
     assert cure
     (moved / "out" / "class.json").write_text(cure[1], encoding="utf-8")
-    run = attn("grade", other, *command, "--output", moved / "out")
-    assert run.returncode == 0 and kept in run.stdout, run.stderr
+    run = attn("grade", other, *command, "--output", moved / "out", folder=ROOT)
+    assert run.code == 0 and kept in run.out, run.err
 
 
 def test_grades_of_unknown_origin_are_not_written_over(tmp_path: Path, homework: Path) -> None:
@@ -443,23 +409,15 @@ def test_results_do_not_lie_among_the_submissions(homework: Path) -> None:
 # --- the secret of the inputs -------------------------------------------------------------------
 
 
-def test_the_secret_of_the_inputs_is_made_once_and_for_its_owner_only(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("folder_mode", "mode"), [(0o755, 0o600), (0o770, 0o660)])
+def test_the_secret_of_the_inputs_is_made_once_and_for_its_owner_or_the_group_that_grades(
+    tmp_path: Path, folder_mode: int, mode: int
+) -> None:
     folder = tmp_path / "graded"
-    folder.mkdir(mode=0o755)
+    folder.mkdir()
+    folder.chmod(folder_mode)
     secret = input_secret(folder)
     assert len(secret) == 32 and input_secret(folder) == secret
     assert input_secret(tmp_path / "another") != secret
-    assert (folder / SECRET).stat().st_mode & 0o777 == 0o600
+    assert (folder / SECRET).stat().st_mode & 0o777 == mode
     assert sorted(path.name for path in folder.iterdir()) == [SECRET]
-
-
-def test_a_class_that_a_group_grades_shares_its_secret(tmp_path: Path) -> None:
-    tmp_path.chmod(0o770)
-    input_secret(tmp_path)
-    assert (tmp_path / SECRET).stat().st_mode & 0o777 == 0o660
-
-
-def test_a_damaged_secret_is_told_and_not_used(tmp_path: Path) -> None:
-    (tmp_path / SECRET).write_bytes(b"")
-    with pytest.raises(KitError, match="secret that hidden inputs are drawn from is damaged"):
-        input_secret(tmp_path)

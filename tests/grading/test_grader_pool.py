@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import multiprocessing
 import os
+import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -16,8 +17,8 @@ import pytest
 
 from autograder.errors import KitError
 from autograder.grading import grader_pool
-from autograder.grading.grader_pool import Cause, GraderPool, Loss
-from autograder.grading.watched_process import Bounds, WatchedProcess, usable_cores
+from autograder.grading.grader_pool import Cause, GraderPool, Loss, WaitingItems
+from autograder.grading.watched_process import Bounds, WatchedProcess, keep_to, usable_cores
 from grading import grader_work
 from support.processes import wait_for
 
@@ -125,12 +126,18 @@ def test_a_small_class_that_waits_long_gets_another_process(
 
 
 @pytest.fixture
-def two_cores() -> Iterator[tuple[int, ...]]:
+def every_core() -> Iterator[tuple[int, ...]]:
+    """The cores of this machine, which are given back afterwards."""
+    every = usable_cores()
+    yield every
+    os.sched_setaffinity(0, every)
+
+
+@pytest.fixture
+def two_cores(every_core: tuple[int, ...]) -> tuple[int, ...]:
     """The cores of a machine that has two, at most."""
-    all_cores = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, sorted(all_cores)[:2])
-    yield usable_cores()
-    os.sched_setaffinity(0, all_cores)
+    os.sched_setaffinity(0, every_core[:2])
+    return usable_cores()
 
 
 def everybody_meets(processes: int, folder: Path) -> list[str]:
@@ -220,7 +227,7 @@ def test_where_others_cannot_start_one_that_has_just_finished_goes_on() -> None:
     """At that moment nobody is at work, and still there is somebody to do it."""
     with GraderPool(2) as pool:
         assert len(list(pool.results(grader_work.do, ["item"], BOUNDS))) == 1
-        ended, waiting = grader_pool._Batch([0]), grader_pool.WaitingItems(0)
+        ended, waiting = grader_pool._Batch([0]), WaitingItems(0)
         for _ in range(grader_pool.MOST_FALSE_STARTS):
             loss = Loss(Cause.ENDED, "signal SIGKILL")
             assert list(pool._settled(ended, loss, waiting)) == []
@@ -342,3 +349,92 @@ def _alive(process: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+# --- which of the items that wait are taken next ------------------------------------------------
+
+
+def test_items_are_taken_in_their_order() -> None:
+    waiting = WaitingItems(5)
+    assert [waiting.take(2) for _ in range(4)] == [[0, 1], [2, 3], [4], []]
+    assert not waiting
+
+
+def test_what_is_put_back_comes_first_and_as_it_was() -> None:
+    waiting = WaitingItems(4)
+    assert waiting.take(3) == [0, 1, 2]
+    waiting.put_back([1, 2])
+    waiting.put_back([])
+    assert len(waiting) == 3
+    assert waiting.take(1) == [1, 2]
+    assert waiting.take(9) == [3]
+
+
+def test_what_is_tried_again_comes_after_the_rest_and_alone() -> None:
+    waiting = WaitingItems(4, most_tries=2)
+    assert all(map(waiting.try_again, waiting.take(2)))
+    assert len(waiting) == 4
+    assert [waiting.take(2) for _ in range(4)] == [[2, 3], [0], [1], []]
+
+
+def test_what_nobody_worked_on_costs_no_try() -> None:
+    waiting = WaitingItems(2, most_tries=1)
+    for _ in range(3):
+        waiting.put_back(waiting.take(2))
+    assert waiting.take(2) == [0, 1]
+
+
+def test_what_was_tried_too_often_is_given_up_and_the_others_are_not() -> None:
+    waiting, handed = WaitingItems(2, most_tries=3), list[list[int]]()
+    while places := waiting.take(2):
+        handed.append(places)
+        again = [waiting.try_again(place) for place in places if place == 1 or len(handed) == 1]
+    assert handed == [[0, 1], [0], [1], [1]] and again == [False] and not waiting
+
+
+def test_whoever_asks_and_whatever_is_put_back_every_item_is_taken_once() -> None:
+    seed = 20261127
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    for _ in range(300):
+        count = chance.randrange(40)
+        waiting, done = WaitingItems(count, most_tries=1000), list[int]()
+        while waiting:
+            places = waiting.take(chance.randrange(1, 9))
+            assert places
+            finished = chance.randrange(len(places) + 1) if chance.random() < 0.3 else len(places)
+            done += places[:finished]
+            for place in places[finished : finished + 1]:
+                assert waiting.try_again(place)
+            waiting.put_back(places[finished + 1 :])
+        assert sorted(done) == list(range(count))
+
+
+# --- cores --------------------------------------------------------------------------------------
+
+NO_SUCH_CORE = 100_000
+
+
+@pytest.mark.usefixtures("every_core")
+def test_only_the_cores_that_a_process_may_run_on_are_usable() -> None:
+    first, *_ = every = usable_cores()
+    assert every == tuple(sorted(os.sched_getaffinity(0)))
+    keep_to(first)
+    assert usable_cores() == (first,)
+
+
+def test_a_core_that_is_not_there_leaves_the_process_where_it_is() -> None:
+    before = usable_cores()
+    keep_to(NO_SUCH_CORE)
+    assert usable_cores() == before
+
+
+def test_a_system_without_such_calls_has_the_cores_that_python_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with monkeypatch.context() as elsewhere:
+        for name in ("sched_getaffinity", "sched_setaffinity"):
+            elsewhere.delattr(os, name)
+        elsewhere.setattr(os, "cpu_count", lambda: 3)
+        assert usable_cores() == (0, 1, 2)
+        keep_to(0)

@@ -6,23 +6,22 @@ runs what was handed in, and nobody of the class brings about a fault of the gra
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import re
 import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from autograder.reports.grades_csv import read_verdicts
 from support.broken.case import NAME, Work
 from support.copied_exercise import copy_exercise
 from support.hostile_hand_ins import Hostility, hand_in
+from support.typed_commands import ATTN
 
-ATTN = str(Path(sys.executable).with_name("attn"))
 SEED = int(os.environ.get("ATTN_SEED", "20261121"))
 CLASS, CLASSES = 100, 5
 # Seconds: a hand-in's own time, and what reading, judging and writing it take on a slow machine.
@@ -44,10 +43,14 @@ def solutions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def grade_among_the_hostile(solutions: Path, base: Path, number: int, size: int) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "size"), [(CLASSES, 40), *((n, CLASS) for n in range(CLASSES))])
+def test_an_honest_classmate_of_hostile_hand_ins_has_full_marks(
+    number: int, size: int, solutions: Path, tmp_path: Path
+) -> None:
     seed = SEED + number
     print(f"seed {seed}: ATTN_SEED={SEED}, class {number}")
-    homework, marker = base / "homework", base / "markers"
+    homework, marker = tmp_path / "homework", tmp_path / "markers"
     homework.mkdir()
     marker.mkdir(mode=0o777)
     marker.chmod(0o777)
@@ -55,47 +58,23 @@ def grade_among_the_hostile(solutions: Path, base: Path, number: int, size: int)
     kinds = Counter(hand_in(hostility, each) for each in range(size))
     Work(homework).write(Work(homework).script, "honest_classmate.py")
     command = [ATTN, "grade", "homework", "--exercise", NAME, "--solutions", str(solutions)]
-    begun = time.monotonic()
+    bound, begun = BOUND_OF_A_RUN + size * BOUND_OF_ONE, time.monotonic()
     run = subprocess.run(
         [*command, "--processes", "2"],
-        cwd=base,
-        env=os.environ | {"COLUMNS": "200"},
+        cwd=tmp_path,
         capture_output=True,
         text=True,
         errors="replace",
-        timeout=BOUND_OF_A_RUN + size * BOUND_OF_ONE,
+        timeout=bound,
         check=False,
     )
     assert run.returncode in (0, 1), run.stdout[-3000:] + run.stderr[-3000:]
-    assert time.monotonic() - begun < BOUND_OF_A_RUN + size * BOUND_OF_ONE
+    assert time.monotonic() - begun < bound
     assert "Traceback" not in run.stderr, run.stderr[-3000:]
     assert not list(marker.iterdir())
-    verdicts = [
-        json.loads(path.read_text(encoding="utf-8"))
-        for path in (base / "homework-graded" / "verdicts").glob("*.json")
-    ]
-    honest = [each for each in verdicts if each["student"] == "honest_classmate"]
-    assert [(each["points"], each["max_points"]) for each in honest] == [(22.0, 22.0)]
+    verdicts = read_verdicts(tmp_path / "homework-graded" / "verdicts")
+    honest = [each for each in verdicts if each.student == "honest_classmate"]
+    assert [(each.points, each.max_points) for each in honest] == [(22.0, 22.0)]
     assert len(verdicts) >= size * 0.9, (kinds, len(verdicts))
-    ours = [
-        (each["student"], step["checks"])
-        for each in verdicts
-        for step in each["steps"]
-        if step["outcome"] == "infrastructure"
-    ]
-    assert not ours, ours[:2]
-
-
-@pytest.mark.slow
-def test_an_honest_classmate_of_forty_hostile_hand_ins_has_full_marks(
-    solutions: Path, tmp_path: Path
-) -> None:
-    grade_among_the_hostile(solutions, tmp_path, CLASSES, 40)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", range(CLASSES))
-def test_an_honest_classmate_of_hostile_hand_ins_has_full_marks(
-    number: int, solutions: Path, tmp_path: Path
-) -> None:
-    grade_among_the_hostile(solutions, tmp_path, number, CLASS)
+    ours = [each.student for each in verdicts if each.infrastructure]
+    assert not ours, ours

@@ -26,20 +26,15 @@ from autograder.grading.class_task import course_roster
 from autograder.grading.classroom import JudgedClass
 from autograder.reports.grades_csv import read_verdicts
 from autograder.submission.reading import Submission, read_one_of, read_submission
-from autograder.values.exercise import read_exercise
 from autograder.values.verdict import Verdict
-from demo.run import command_environment
-from support.gradebook_scores import scores
-from support.released_course import released_course
+from support.broken.case import EXERCISE
+from support.gradebook_scores import points
+from support.released_course import NAME, ROOT, released_course
+from support.typed_commands import attn, nbgrader
 
 pytestmark = pytest.mark.slow  # whole classes and courses, once for each trick
 
-ROOT = Path(__file__).resolve().parents[2]
-NAME = "numpy_single_head"
-SOLUTIONS = ROOT / "solutions"
-EXERCISE = read_exercise(SOLUTIONS / NAME)
 SOLUTION = (EXERCISE.folder / "solution.py").read_text(encoding="utf-8")
-ATTN = str(Path(sys.executable).with_name("attn"))
 FULL = 22.0
 OWN = "def softmax(scores):\n    return scores\n"
 # Only the solution has it.
@@ -80,26 +75,6 @@ def hand_in(course: Course, student: str, text: str = SOLUTION) -> Path:
     return folder / script_name(NAME)
 
 
-def run(command: list[str], folder: Path) -> tuple[int, str]:
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env=command_environment() | {"COLUMNS": "200"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    return done.returncode, done.stdout
-
-
-STOCK = [sys.executable, "-m", "nbgrader", "autograde", NAME]
-
-
-def points(course: Course) -> dict[str, float]:
-    return {student: sum(cells.values()) for student, cells in scores(course, NAME).items()}
-
-
 def all_of(folder: Path) -> str:
     """The text of every file in a folder."""
     return "\n".join(path.read_text(encoding="utf-8") for path in folder.iterdir())
@@ -138,13 +113,13 @@ def test_a_link_at_any_level_of_a_course_earns_nothing_and_costs_the_others_noth
 ) -> None:
     hand_in(course, "ada")
     hand_in_links(course, secret)
-    _, printed = run([ATTN, "grade", ".", "--processes", "1"], course.directory)
-    assert points(course) == {"ada": FULL}, printed  # no mark, and no zero
+    run = attn("grade", ".", "--processes", 1, folder=course.directory)
+    assert points(course, NAME) == {"ada": FULL}, run.said  # no mark, and no zero
     assert shown_of_links(course) == dict.fromkeys(LINKED, True)
 
 
 def test_nbgrader_follows_no_link_either(stock: Course) -> None:
-    earned = points(stock)
+    earned = points(stock, NAME)
     assert not earned.keys() & set(LINKED)  # no mark, and no zero
     assert earned["grace"] == FULL
     assert shown_of_links(stock) == dict.fromkeys(LINKED, True)
@@ -158,12 +133,12 @@ def test_a_link_in_a_folder_of_a_class_earns_nothing(tmp_path: Path, secret: Pat
     (homework / "file.py").symlink_to(secret / script_name(NAME))
     (homework / "within").mkdir()
     (homework / "within" / script_name(NAME)).symlink_to(secret / script_name(NAME))
-    command = [ATTN, "grade", "homework", "--exercise", NAME, "--solutions", str(SOLUTIONS)]
-    code, printed = run(command, tmp_path)
+    where = ("--solutions", ROOT / "solutions")
+    run = attn("grade", "homework", "--exercise", NAME, *where, folder=tmp_path)
     verdicts = read_verdicts(tmp_path / "homework-graded" / "verdicts")
     found = {verdict.student: verdict.points for verdict in verdicts}
-    assert found == {"ada": FULL, "folder": 0.0, "file": 0.0, "within": 0.0}, printed
-    assert code == 1 and printed.count("hand in the file itself") >= 3
+    assert found == {"ada": FULL, "folder": 0.0, "file": 0.0, "within": 0.0}, run.said
+    assert run.code == 1 and run.said.count("hand in the file itself") >= 3
 
 
 def test_a_course_that_lies_behind_a_link_of_the_instructors_is_read(
@@ -299,14 +274,14 @@ def put_in_place_of(file: Path, kind: str, change: str, secret: Path) -> None:
 def test_a_file_that_changes_after_it_was_read_is_not_shown_beside_its_marks(
     changed_class: ChangedClass, change: str, kind: str
 ) -> None:
-    student = f"{kind}, {change}"
-    kept = changed_class.course.autograded(NAME, student)
+    course, student = changed_class.course, f"{kind}, {change}"
+    kept = course.autograded(NAME, student)
     assert STOLEN not in all_of(kept)
     assert (kept / "timestamp.txt").is_file()
     changed = change != "a notebook"
     assert ("Your file changed while it was" in all_of(kept)) == changed
     assert (OWN.split("\n")[1].strip() in all_of(kept)) != changed
-    assert points(changed_class.course)[student] == changed_class.verdicts[student].points < FULL
+    assert points(course, NAME)[student] == changed_class.verdicts[student].points < FULL
 
 
 CHANGING_JUDGE = """
@@ -336,18 +311,17 @@ def stock(tmp_path_factory: pytest.TempPathFactory, secret: Path) -> Course:
     judge.write_text(f"SOLUTION = {SOLUTION!r}\n{CHANGING_JUDGE}", encoding="utf-8")
     with (course.directory / "nbgrader_config.py").open("a", encoding="utf-8") as config:
         config.write('\nc.WriteVerdict.judge = "changing_judge.judge"\n')
-    code, printed = run(STOCK, course.directory)
-    assert code == 0, printed
+    run = nbgrader("autograde", NAME, folder=course.directory)
+    assert run.code == 0, run.said
     return course
 
 
 def test_a_file_that_changes_while_nbgrader_grades_is_not_shown_beside_its_marks(
     stock: Course,
 ) -> None:
-    course = stock
-    eve, ada = (all_of(course.autograded(NAME, student)) for student in ("eve", "ada"))
-    assert points(course)["eve"] == FULL > points(course)["ada"]
+    eve, ada = (all_of(stock.autograded(NAME, student)) for student in ("eve", "ada"))
+    assert points(stock, NAME)["eve"] == FULL > points(stock, NAME)["ada"]
     assert "as laid out" not in eve and "Your file changed while it was being graded" in eve
-    assert not list(course.autograded(NAME, "eve").glob("*.py"))
+    assert not list(stock.autograded(NAME, "eve").glob("*.py"))
     assert "as laid out" in ada and "changed while" not in ada
     assert "attention_kit_code" not in eve + ada

@@ -11,8 +11,6 @@ import csv
 import io
 import os
 import random
-import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,18 +30,15 @@ from autograder.reports.roll import shown_names
 from autograder.submission.file_text import LONGEST, MOST_BYTES, name_of, student_of
 from autograder.values.sanitize import UNSEEN_NAME, clean, file_name
 from autograder.values.verdict import Verdict
-from demo.run import command_environment
-from support.gradebook_scores import scores
-from support.released_course import copied, released_course
+from support.gradebook_scores import points
+from support.released_course import NAME, ROOT, copied, released_course
+from support.typed_commands import Run, attn, nbgrader
 
 pytestmark = pytest.mark.slow  # whole classes and courses, once for each name
 
-ROOT = Path(__file__).resolve().parents[2]
-NAME = "numpy_single_head"
-SOLUTIONS = ROOT / "solutions"
-SOLUTION = (SOLUTIONS / NAME / "solution.py").read_bytes()
+SOLUTION = (ROOT / "solutions" / NAME / "solution.py").read_bytes()
 # One process: it does not matter here which of them makes whose notebook.
-GRADE = (str(Path(sys.executable).with_name("attn")), "grade", "--processes", "1")
+GRADE = ("grade", "--processes", "1")
 FULL = 22.0
 SEED = 1963
 
@@ -168,36 +163,22 @@ def test_a_folder_without_permission_is_not_left_out(
 
 @dataclass(frozen=True)
 class Door:
-    """How a run ended, what it printed, and what came of the class."""
+    """How a run ended, and what came of the class."""
 
-    code: int
-    printed: bytes
+    run: Run
     points: Mapping[str, float]
-
-    @property
-    def text(self) -> str:
-        return self.printed.decode("utf-8")
-
-
-def run(command: list[str], folder: Path) -> tuple[int, bytes]:
-    environment = command_environment() | {"COLUMNS": "160"}
-    done = subprocess.run(
-        command, cwd=folder, env=environment, stdout=-1, stderr=subprocess.STDOUT, check=False
-    )
-    return done.returncode, done.stdout
 
 
 def of_folder(folder: Path) -> Door:
-    command = [*GRADE, str(folder), "--exercise", NAME, "--solutions", str(SOLUTIONS)]
-    code, printed = run(command, folder.parent)
+    where = ("--exercise", NAME, "--solutions", ROOT / "solutions")
+    run = attn(*GRADE, folder, *where, folder=folder.parent)
     verdicts = read_verdicts(folder.with_name(f"{folder.name}-graded") / "verdicts")
-    return Door(code, printed, {verdict.student: verdict.points for verdict in verdicts})
+    return Door(run, {verdict.student: verdict.points for verdict in verdicts})
 
 
-def of_course(course: Course, command: list[str]) -> Door:
-    code, printed = run(command, course.directory)
-    found = scores(course, NAME)
-    return Door(code, printed, {student: sum(cells.values()) for student, cells in found.items()})
+def of_course(course: Course) -> Door:
+    run = attn(*GRADE, ".", folder=course.directory)
+    return Door(run, points(course, NAME))
 
 
 @pytest.fixture(scope="module")
@@ -220,7 +201,7 @@ def fast_course(pristine: Course, tmp_path_factory: pytest.TempPathFactory) -> C
 @pytest.fixture(scope="module")
 def fast(fast_course: Course) -> Door:
     """`attn grade` on the course."""
-    return of_course(fast_course, [*GRADE, "."])
+    return of_course(fast_course)
 
 
 @pytest.fixture(scope="module")
@@ -231,7 +212,8 @@ def stock_course(pristine: Course, tmp_path_factory: pytest.TempPathFactory) -> 
 @pytest.fixture(scope="module")
 def stock(stock_course: Course) -> Door:
     """`nbgrader autograde` on that course."""
-    return of_course(stock_course, [sys.executable, "-m", "nbgrader", "autograde", NAME])
+    run = nbgrader("autograde", NAME, folder=stock_course.directory)
+    return Door(run, points(stock_course, NAME))
 
 
 @pytest.fixture(scope="module")
@@ -255,23 +237,19 @@ def test_the_names_are_as_many_students() -> None:
     assert len(EVERYBODY) == len(RAW)
 
 
-def test_a_course_is_graded_whatever_its_students_are_called(fast: Door) -> None:
-    assert fast.code == 0, fast.text
+def test_a_course_is_graded_whatever_its_students_are_called(
+    fast_course: Course, fast: Door
+) -> None:
+    assert fast.run.code == 0, fast.run.said
     assert dict(fast.points) == dict.fromkeys(EVERYBODY, FULL)
-
-
-def test_nbgrader_autograde_grades_them_too(stock_course: Course, stock: Door) -> None:
-    assert stock.code == 0, stock.text[-4000:]
-    assert dict(stock.points) == dict.fromkeys(stock_course.students(NAME), FULL)
-    assert b"Logging error" not in stock.printed
-    assert b"\x1b[31mred" not in stock.printed and b"red" in stock.printed
-
-
-def test_each_has_a_graded_notebook_of_their_own(fast_course: Course, fast: Door) -> None:
     assert sorted(EVERYBODY) == sorted(with_a_notebook(fast_course))
 
 
-def test_nbgrader_leaves_each_a_graded_notebook_too(stock_course: Course, stock: Door) -> None:
+def test_nbgrader_autograde_grades_them_too(stock_course: Course, stock: Door) -> None:
+    assert stock.run.code == 0, stock.run.said[-4000:]
+    assert dict(stock.points) == dict.fromkeys(stock_course.students(NAME), FULL)
+    assert "Logging error" not in stock.run.said
+    assert "\x1b[31mred" not in stock.run.said and "red" in stock.run.said
     assert sorted(stock_course.students(NAME)) == sorted(with_a_notebook(stock_course))
 
 
@@ -283,9 +261,8 @@ def with_a_notebook(course: Course) -> list[str]:
 
 
 def test_nbgraders_feedback_has_a_page_for_each(stock_course: Course, stock: Door) -> None:
-    command = [sys.executable, "-m", "nbgrader", "generate_feedback", NAME]
-    code, printed = run(command, stock_course.directory)
-    assert code == 0, printed[-4000:].decode("utf-8", "replace")
+    run = nbgrader("generate_feedback", NAME, folder=stock_course.directory)
+    assert run.code == 0, run.said[-4000:]
     pages = {
         student: stock_course.feedback(NAME, student) / f"{NAME}.html"
         for student in stock_course.students(NAME)
@@ -295,20 +272,20 @@ def test_nbgraders_feedback_has_a_page_for_each(stock_course: Course, stock: Doo
 
 def test_a_folder_is_graded_whatever_its_files_are_called(flat: tuple[Door, Path]) -> None:
     door, _ = flat
-    assert door.code == 1, door.text  # one of them cannot be read
+    assert door.run.code == 1, door.run.said  # one of them cannot be read
     assert dict(door.points) == {
         **dict.fromkeys(EVERYBODY, FULL),
         "folder\\xe4": FULL,
         "broken\\xe4": 0.0,
     }
-    assert "not graded: broken\\xe4: broken\\xe4.ipynb is not a notebook" in door.text
+    assert "not graded: broken\\xe4: broken\\xe4.ipynb is not a notebook" in door.run.said
 
 
 def test_names_are_shown_safely_in_the_terminal(flat: tuple[Door, Path], fast: Door) -> None:
     for door in (flat[0], fast):
-        assert {mark for mark in door.text if not mark.isprintable()} <= {"\n"}
-        assert "Traceback" not in door.text
-        assert "jos\\xe9" in door.text
+        assert {mark for mark in door.run.said if not mark.isprintable()} <= {"\n"}
+        assert "Traceback" not in door.run.said
+        assert "jos\\xe9" in door.run.said
 
 
 def test_the_csv_has_a_row_for_each_and_no_two_are_called_alike(flat: tuple[Door, Path]) -> None:
@@ -344,13 +321,13 @@ def test_a_second_run_finds_everybody_judged(flat: tuple[Door, Path]) -> None:
     door, output = flat
     again = of_folder(output.with_name("class"))
     # Whoever cannot be read is read again each time.
-    assert f"{len(door.points) - 1} of {len(door.points)} submissions were judged" in again.text
+    assert f"{len(door.points) - 1} of {len(door.points)} submissions were judged" in again.run.said
     assert again.points == door.points
 
 
 def test_a_second_run_on_a_course_finds_everybody_judged(fast_course: Course, fast: Door) -> None:
-    again = of_course(fast_course, [*GRADE, "."])
-    assert f"{len(RAW)} of {len(RAW)} submissions were judged before" in again.text
+    again = of_course(fast_course)
+    assert f"{len(RAW)} of {len(RAW)} submissions were judged before" in again.run.said
     assert again.points == fast.points
 
 

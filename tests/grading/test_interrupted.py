@@ -11,7 +11,6 @@ import os
 import random
 import re
 import shutil
-import signal
 import sqlite3
 import subprocess
 import time
@@ -26,7 +25,7 @@ from autograder.course.creation import Course
 from autograder.grading.output_folder import class_lock
 from support.broken.case import Work
 from support.gradebook_scores import scores
-from support.processes import descendants, wait_for
+from support.processes import kill, wait_for
 from support.released_course import (
     NAME,
     Result,
@@ -96,22 +95,6 @@ def wait_for_rows(course: Course, run: subprocess.Popen[Any], number: int) -> No
     assert len(rows(course)) >= number, "it ended before"
 
 
-def alive(pid: int) -> bool:
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return False
-    return fields[0] != "Z"
-
-
-def kill(run: subprocess.Popen[bytes]) -> None:
-    """Kill the command alone, and see that all it started ends by itself."""
-    family = descendants(run.pid)
-    run.send_signal(signal.SIGKILL)
-    run.wait()
-    wait_for(lambda: not any(map(alive, family)), "processes of a killed run live on", PATIENCE)
-
-
 def started(
     course: Course, output: Path = Path(os.devnull), *options: str
 ) -> subprocess.Popen[bytes]:
@@ -147,7 +130,8 @@ def half_graded(pristine: Course, folder: Path) -> Course:
         course = copied(pristine, folder / str(number))
         run = started(course)
         wait_for_rows(course, run, 2)
-        kill(run)
+        kill(run.pid, PATIENCE)
+        run.wait()
         if len(rows(course)) < EVERYBODY - 1:
             return course
     raise AssertionError("five times, all were judged before this process had its turn")
@@ -287,7 +271,8 @@ def test_killed_at_random_moments_a_class_is_graded_as_if_undisturbed(
                 run.wait(moments.uniform(0.0, 1.1 * whole))
                 finished = True
             except subprocess.TimeoutExpired:
-                kill(run)
+                kill(run.pid, PATIENCE)
+                run.wait()
                 kills += 1
             after, marks = rows(course), scores(course, NAME)
             where = f"seed {SEED}, kill {kills}"

@@ -10,8 +10,6 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -25,12 +23,13 @@ from autograder.grading.batch import grade_batch
 from autograder.grading.journal import JOURNAL, Journal, JournalFault
 from autograder.grading.output_folder import GRADES, OWNER
 from autograder.reports.grades_csv import read_verdicts
-from autograder.submission.reading import read_submission
 from autograder.values.verdict import Verdict
 from demo.sample_class import hand_in
 from support.broken.case import ASSIGNMENT, EXERCISE, NAME, ROOT
 from support.copied_exercise import copy_exercise
+from support.handed_in import handed_in
 from support.released_course import sample_class
+from support.typed_commands import Run, attn
 from support.verdicts import found_in
 
 STUDENTS = ("broken_syntax", "half_finished", "mistake_not_scaled", "reference")
@@ -61,16 +60,13 @@ class GradedFolder:
     def grade(self, *options: str, solutions: Path = ROOT / "solutions") -> str:
         """Grade it; return what was printed."""
         run = self.run(*options, solutions=solutions)
-        assert run.returncode == 0, run.stdout + run.stderr
-        return run.stdout
+        assert run.code == 0, run.said
+        return run.out
 
-    def run(
-        self, *options: str, solutions: Path = ROOT / "solutions"
-    ) -> subprocess.CompletedProcess[str]:
+    def run(self, *options: str, solutions: Path = ROOT / "solutions") -> Run:
         words = ("grade", self.folder, "--exercise", NAME, "--solutions", solutions, *options)
         # One process: here it does not matter who judges, and each one more takes a second.
-        command = [sys.executable, "-m", "autograder.cli", *map(str, words), "--processes", "1"]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
+        return attn(*words, "--processes", 1, folder=ROOT)
 
     def write(self, statement: str, *values: object) -> int:
         """Change the journal; return how many rows that changed."""
@@ -109,14 +105,8 @@ def graded(judged: GradedFolder, tmp_path: Path) -> GradedFolder:
 @pytest.fixture(scope="module")
 def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Verdict]:
     """Verdicts on two of these students."""
-    folder = tmp_path_factory.mktemp("handed in")
-    handed_in = [
-        read_submission(
-            hand_in(student, EXERCISE, ASSIGNMENT, folder / student.name), EXERCISE, student.name
-        )
-        for student in sample_class("broken_syntax", "reference")
-    ]
-    return {each.student: each for each in grade_batch(EXERCISE.folder, handed_in)}
+    class_ = handed_in(tmp_path_factory.mktemp("handed in"), "broken_syntax", "reference")
+    return {each.student: each for each in grade_batch(EXERCISE.folder, class_)}
 
 
 # --- what is kept ---------------------------------------------------------------------------------
@@ -218,7 +208,7 @@ def test_a_locked_journal_is_said_and_nothing_is_graded(graded: GradedFolder) ->
         connection.execute("begin exclusive")
         run = graded.run()
         connection.execute("rollback")
-    assert run.returncode == 2 and "database is locked" in run.stderr and "cure:" in run.stderr
+    assert run.code == 2 and "database is locked" in run.err and "cure:" in run.err
     assert not (graded.output / GRADES).exists()
 
 

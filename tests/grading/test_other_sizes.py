@@ -1,4 +1,4 @@
-"""Answers that are right only at some sizes lose their own step, however few the sizes are."""
+"""True marks: what is right only at some sizes loses its own step, however few the sizes are."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from autograder.submission.reading import Submission
 
 SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
 NUMPY, MULTI, VIT = "numpy_single_head", "torch_multi_head", "vit_multi_head"
+LAYER = "SingleHeadAttention"
+# A right answer that takes one number at a time.
+SLOW = Path(__file__).resolve().parents[1] / "sample_class" / NUMPY / "correct_loops.py"
 
 # By exercise and step: what a stranger wrote, which is right at most sizes.
 CASES = {
@@ -53,6 +56,44 @@ def compute_attention_weights(scores):
 def compute_attention_scores(queries, keys):
     half, keys = queries.shape[1] // 2, keys.swapaxes(1, 2)
     return np.concatenate([queries[:, :half] @ keys, queries[:, -(half + 1) :] @ keys], axis=1)
+""",
+    **{
+        (NUMPY, "create_causal_mask", f"makes a mask of {size}"): f"""\
+def create_causal_mask(sequence_length):
+    return np.tril(np.ones(({size}, {size})))[:sequence_length, :sequence_length]
+"""
+        for size in (16, 24, 32, 128, 256, 1024)
+    },
+    (NUMPY, "apply_attention", "takes eight sequences"): """\
+def apply_attention(attention_weights, values):
+    result = np.zeros_like(values)
+    for b in range(min(len(values), 8)):
+        result[b] = attention_weights[b] @ values[b]
+    return result
+""",
+    (NUMPY, "scale_scores", "has a largest root"): """\
+def scale_scores(attention_scores, D):
+    return attention_scores / min(np.sqrt(D), 16)
+""",
+    (NUMPY, LAYER, "takes sixty-four tokens"): f"""\
+class {LAYER}({LAYER}):
+    def forward(self, x, causal=False):
+        result = np.zeros_like(x)
+        result[:, :64] = super().forward(x[:, :64], causal)
+        return result
+""",
+    (NUMPY, "initialize_weights", "has a spread of 0.021"): """\
+def initialize_weights(D, rng):
+    return tuple(0.021 * rng.standard_normal((D, D)) for _ in range(4))
+""",
+    (NUMPY, "apply_mask", "puts -10,000 in"): """\
+def apply_mask(scaled_scores, causal_mask):
+    return np.where(causal_mask == 0, -1e4, scaled_scores)
+""",
+    (NUMPY, "softmax", "takes the first score off"): """\
+def softmax(scores):
+    powers = np.exp(scores - scores[..., :1])
+    return powers / powers.sum(axis=-1, keepdims=True)
 """,
     (MULTI, "compute_attention_scores", "tries without a transpose"): """\
 def compute_attention_scores(queries, keys):
@@ -152,11 +193,13 @@ def test_what_is_right_at_some_sizes_only_loses_its_step(exercise: str) -> None:
     assert found == {" ".join(case): [case[1]] for case in cases}
 
 
-def test_a_layer_that_calls_its_steps_often_is_charged_for_none_and_charges_nobody_else() -> None:
-    assert lost(NUMPY, LOOPS) == {
+def test_a_right_answer_may_be_slow_and_a_layer_may_call_its_steps_often() -> None:
+    slow = {"one number at a time": SLOW.read_text(encoding="utf-8")}
+    assert lost(NUMPY, LOOPS | slow) == {
         "in a loop": [],
         "in a loop, divided": ["scale_scores"],
         "in a loop, halved": ["compute_attention_scores"],
+        "one number at a time": [],
     }
 
 
@@ -169,3 +212,15 @@ def test_a_layer_may_call_a_step_once_for_each_pair_of_tokens() -> None:
 def test_five_steps_without_end_leave_time_for_the_others() -> None:
     loops = "".join(f"\ndef {name}(*given):\n    while True:\n        pass\n" for name in LOOPING)
     assert lost(NUMPY, {"without end": loops}) == {"without end": LOOPING}
+
+
+@pytest.mark.slow  # PyTorch imports for seconds what this layer uses
+def test_a_layer_that_uses_what_pytorch_imports_late_keeps_its_points() -> None:
+    code = """
+from torch.utils.checkpoint import checkpoint
+
+class SingleHeadAttention(SingleHeadAttention):
+    def forward(self, x):
+        return checkpoint(super().forward, x, use_reentrant=False)
+"""
+    assert lost("torch_single_head", {"late": code}) == {"late": []}

@@ -17,20 +17,18 @@ from pathlib import Path
 
 import pytest
 
-from autograder.checks.reference import read_reference
 from autograder.errors import KitError
 from autograder.grading.output_folder import OWNER, SECRET, claim_output, input_secret
 from autograder.learning.progress import FILE, read_progress
 from autograder.learning.workspace import MARK
 from autograder.values.files import read_small, replace_file, write_whole
-from support.broken.case import EXERCISE, NAME, Work
+from support.broken.case import EXERCISE, NAME
 from support.learner_workspace import start
 from support.typed_commands import ATTN, attn
 
 # A process that waits for a pipe or reads a device would not end by itself.
 PATIENCE = 60
 HUGE = 1 << 34  # bytes of a file that takes no room
-BROKEN_PIPE = "Broken pipe"
 
 
 def pipe(path: Path) -> None:
@@ -176,9 +174,10 @@ def test_the_note_of_another_class_says_whose_and_moves_no_terminal(tmp_path: Pa
     assert len(error.value.fact) < 1_000
 
 
-def test_a_secret_of_another_length_is_damaged(tmp_path: Path) -> None:
-    (tmp_path / SECRET).write_bytes(b"x" * 33)
-    with pytest.raises(KitError, match="damaged"):
+@pytest.mark.parametrize("length", [0, 33])
+def test_a_secret_of_another_length_is_damaged_and_not_used(tmp_path: Path, length: int) -> None:
+    (tmp_path / SECRET).write_bytes(b"x" * length)
+    with pytest.raises(KitError, match="secret that hidden inputs are drawn from is damaged"):
         input_secret(tmp_path)
 
 
@@ -204,83 +203,54 @@ def test_a_hint_is_given_though_the_record_is_a_pipe(tmp_path: Path) -> None:
     (workspace / MARK / FILE).unlink(missing_ok=True)
     (workspace / MARK).mkdir(exist_ok=True)
     os.mkfifo(workspace / MARK / FILE)
-    run = subprocess.run(
-        [ATTN, "hint", "softmax"],
-        cwd=workspace,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-    assert run.returncode == 0 and "Hint 1 of 5" in run.stdout, run.stderr
-    assert "Your code is untouched" in run.stderr
+    run = attn("hint", "softmax", folder=workspace)
+    assert run.code == 0 and "Hint 1 of 5" in run.out, run.err
+    assert "Your code is untouched" in run.err
 
 
 # --- printing -------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def homework(tmp_path: Path) -> Path:
-    """A folder with one right answer."""
-    graded = tmp_path / "homework"
-    graded.mkdir()
-    Work(graded).write(Work(graded).script, "ada.py")
-    return graded
+GRADE = ("grade", "homework", "--exercise", NAME, "--processes", "1")
 
 
-def grading(homework: Path) -> list[str]:
-    return [ATTN, "grade", homework.name, "--exercise", NAME, "--processes", "1"]
-
-
-def results(homework: Path) -> str:
-    return (homework.with_name("homework-graded") / "grades.csv").read_text(encoding="utf-8")
-
-
-@pytest.mark.slow
-def test_results_are_written_though_nobody_reads_what_is_printed(homework: Path) -> None:
+def nobody_reads() -> int:
     reader, writer = os.pipe()
     os.close(reader)
-    run = subprocess.run(
-        grading(homework),
-        cwd=homework.parent,
-        stdout=writer,
-        stderr=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
-    os.close(writer)
-    assert "ada" in results(homework) and "22" in results(homework)
-    assert run.returncode == 2 and BROKEN_PIPE in run.stderr and "written anyway" in run.stderr
-    assert "Traceback" not in run.stderr and "Exception ignored" not in run.stderr
+    return writer
+
+
+def no_room() -> int:
+    return os.open("/dev/full", os.O_WRONLY)
 
 
 @pytest.mark.slow
-def test_results_are_written_though_what_is_printed_finds_no_room(homework: Path) -> None:
-    with open("/dev/full", "w", encoding="utf-8") as full:
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [(nobody_reads, ("Broken pipe", "written anyway")), (no_room, ("No space left", "cure:"))],
+)
+def test_results_are_written_though_what_is_printed_goes_nowhere(
+    homework: Path, output: Callable[[], int], told: tuple[str, ...]
+) -> None:
+    with open(output(), "wb") as stdout:
         run = subprocess.run(
-            grading(homework),
+            [ATTN, *GRADE],
             cwd=homework.parent,
-            stdout=full,
+            stdout=stdout,
             stderr=subprocess.PIPE,
             text=True,
             check=False,
         )
-    assert "ada" in results(homework)
-    assert run.returncode == 2 and "No space left" in run.stderr and "cure:" in run.stderr
+    results = homework.with_name("homework-graded") / "grades.csv"
+    assert "ada,22,22," in results.read_text(encoding="utf-8")
+    assert run.returncode == 2 and all(words in run.stderr for words in told), run.stderr
     assert "Traceback" not in run.stderr and "Exception ignored" not in run.stderr
 
 
 def test_an_output_that_knows_only_ascii_shows_the_class(homework: Path) -> None:
-    run = subprocess.run(
-        grading(homework),
-        cwd=homework.parent,
-        env=os.environ | {"PYTHONIOENCODING": "ascii:strict", "COLUMNS": "200"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0 and "22/22" in run.stdout and "open next" in run.stdout, run.stderr
-    assert run.stdout.isascii() and not run.stderr
+    run = attn(*GRADE, folder=homework.parent, PYTHONIOENCODING="ascii:strict")
+    assert run.code == 0 and "22/22" in run.out and "open next" in run.out, run.err
+    assert run.out.isascii() and not run.err
 
 
 def test_an_error_that_names_a_folder_with_escapes_moves_no_terminal(tmp_path: Path) -> None:
@@ -294,16 +264,9 @@ def test_an_error_that_names_a_folder_with_escapes_moves_no_terminal(tmp_path: P
 
 @pytest.mark.slow
 def test_a_python_that_strips_code_is_told_as_the_cause(homework: Path) -> None:
-    run = subprocess.run(
-        grading(homework),
-        cwd=homework.parent,
-        env=os.environ | {"PYTHONOPTIMIZE": "2"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 2 and "unset PYTHONOPTIMIZE" in run.stderr, run.stderr
-    assert "docstrings" in run.stderr and "Traceback" not in run.stderr
+    run = attn(*GRADE, folder=homework.parent, PYTHONOPTIMIZE="2")
+    assert run.code == 2 and "unset PYTHONOPTIMIZE" in run.err, run.err
+    assert "docstrings" in run.err and "Traceback" not in run.err
 
 
 def test_a_python_that_strips_assertions_alone_keeps_docstrings() -> None:
@@ -313,10 +276,6 @@ def test_a_python_that_strips_assertions_alone_keeps_docstrings() -> None:
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert "KitError" in run.stderr and "the option -O" in run.stderr, run.stderr
     assert "docstrings" not in run.stderr
-
-
-def test_a_python_that_strips_nothing_loads_a_reference() -> None:
-    assert read_reference(EXERCISE.folder).misconceptions
 
 
 def test_a_file_gets_the_permissions_that_are_asked_for_whatever_the_process_gives(

@@ -6,11 +6,8 @@ search for leaks, and what is hidden from a worker.
 
 from __future__ import annotations
 
-import os
 import re
 import string
-import subprocess
-import sys
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -28,6 +25,8 @@ from autograder.sandbox import Zygote
 from autograder.values.exercise import EXAMPLES, MISTAKE_COSTS, read_exercise
 from support.broken.case import NAME, ROOT, Work
 from support.copied_exercise import copy_exercise
+from support.typed_commands import attn
+from support.written_exercise import changed
 
 pytestmark = pytest.mark.slow  # exercises built, released and graded again and again
 
@@ -51,18 +50,6 @@ def solutions(tmp_path: Path) -> Path:
     """A folder of solutions with the NumPy exercise, and what it shares beside it."""
     copy_exercise(NAME, tmp_path / "solutions")
     return tmp_path / "solutions"
-
-
-def attn(*words: object, **variables: str) -> subprocess.CompletedProcess[str]:
-    command = [str(Path(sys.executable).with_name("attn")), *map(str, words)]
-    environment = os.environ | {"COLUMNS": "200"} | variables
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-
-
-def changed(file: Path, old: str, new: str) -> None:
-    text = file.read_text(encoding="utf-8")
-    assert old in text, f"{old!r} is not in {file.name} any more"
-    file.write_text(text.replace(old, new, 1), encoding="utf-8")
 
 
 # --- the hash -----------------------------------------------------------------------------------
@@ -111,11 +98,11 @@ def test_the_code_of_every_shared_file_is_a_secret_of_every_exercise(name: str) 
 
 def test_an_exercise_whose_worked_examples_tell_a_shared_line_is_not_built(solutions: Path) -> None:
     title = '"""every row of scores becomes weights that sum to 1"""'
-    changed(solutions / NAME / "graders.py", title, f"'''{LINES['mistakes.py']}'''")
-    run = attn("build", solutions)
-    assert run.returncode == 2, run.stdout
-    assert "a line of mistakes.py is in a file for students" in run.stderr
-    assert EXAMPLES in run.stderr and "_attention/mistakes.py" in run.stderr
+    changed(solutions / NAME, ("graders.py", title, f"'''{LINES['mistakes.py']}'''"))
+    run = attn("build", solutions, folder=ROOT)
+    assert run.code == 2, run.out
+    assert "a line of mistakes.py is in a file for students" in run.err
+    assert EXAMPLES in run.err and "_attention/mistakes.py" in run.err
     assert not (solutions.parent / "assignments").exists()
 
 
@@ -164,10 +151,10 @@ def test_shared_code_on_the_import_path_stays_hidden_from_a_submission(
     Work(graded).write(thief, "thief.py")
     Work(graded).write(reference, "honest.py")
     command = ("grade", graded, "--exercise", NAME, "--solutions", solutions, "--processes", 1)
-    run = attn(*command, PYTHONPATH=f"{ROOT}:{ROOT / 'tests'}:{shared}")
-    assert run.returncode == 0, run.stdout + run.stderr
-    points = dict(re.findall(r"^(honest|thief) .* (\d+)/22", run.stdout, re.MULTILINE))
-    assert points == {"honest": "22", "thief": "20"}, run.stdout
+    run = attn(*command, folder=ROOT, PYTHONPATH=f"{ROOT}:{ROOT / 'tests'}:{shared}")
+    assert run.code == 0, run.said
+    points = dict(re.findall(r"^(honest|thief) .* (\d+)/22", run.out, re.MULTILINE))
+    assert points == {"honest": "22", "thief": "20"}, run.out
 
 
 # --- what is beside an exercise, and what is no exercise ----------------------------------------
@@ -179,9 +166,9 @@ def test_an_exercise_without_its_shared_folder_says_what_to_copy(
     (solutions / "_attention").rename(tmp_path / "elsewhere")
     Work(tmp_path).write("x = 1\n", "ada.py")
     for command in (("build", solutions), ("verify", solutions, "--seeds", 1)):
-        run = attn(*command)
-        assert run.returncode == 2 and "Traceback" not in run.stderr
-        fact, place, cure = run.stderr.splitlines()
+        run = attn(*command, folder=ROOT)
+        assert run.code == 2 and "Traceback" not in run.err
+        fact, place, cure, *_ = run.err.splitlines()  # a second file may be missing, too
         missing = r"_attention/\w+\.py is missing, which numpy_single_head shares"
         assert re.search(missing, fact), fact
         assert place.endswith(str(solutions))
@@ -189,24 +176,14 @@ def test_an_exercise_without_its_shared_folder_says_what_to_copy(
 
 
 def test_the_shared_folder_is_no_exercise(solutions: Path) -> None:
-    built = attn("build", solutions)
-    assert built.returncode == 0, built.stderr
-    assert [line.split(":")[0] for line in built.stdout.splitlines()] == [NAME]
-    refused = attn("verify", solutions, "--exercise", "_attention")
-    assert refused.returncode == 2 and "there is no exercise '_attention'" in refused.stderr
-    assert f"use one of: {NAME}" in refused.stderr
+    built = attn("build", solutions, folder=ROOT)
+    assert built.code == 0, built.err
+    assert [line.split(":")[0] for line in built.out.splitlines()] == [NAME]
+    refused = attn("verify", solutions, "--exercise", "_attention", folder=ROOT)
+    assert refused.code == 2 and "there is no exercise '_attention'" in refused.err
+    assert f"use one of: {NAME}" in refused.err
     public = (solutions.parent / "assignments" / NAME / "exercise.toml").read_text("utf-8")
     assert "words" not in tomllib.loads(public)
-
-
-def test_the_exercise_in_numpy_is_judged_where_there_is_no_pytorch(solutions: Path) -> None:
-    program = (
-        "import sys; sys.modules['torch'] = None\n"
-        "from pathlib import Path; from autograder.checks.recording import record_examples\n"
-        f"print(len(record_examples(Path({str(solutions / NAME)!r}))))"
-    )
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert run.returncode == 0 and int(run.stdout) > 1000, run.stderr
 
 
 # --- nothing stands in the shared folder in vain ------------------------------------------------

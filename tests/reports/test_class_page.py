@@ -17,6 +17,7 @@ from autograder.reports.misunderstandings import has_unnamed_mistake, misunderst
 from autograder.reports.roll import FollowUp, SimilarCode, SimilarPair
 from autograder.values.symbols import KEY, mark
 from autograder.values.verdict import ChainVerdict, Finding, LayerVerdict, Outcome, Verdict
+from support.shown import READABLE, contrast, rgb
 from support.verdicts import EXERCISE, class_page, verdict
 
 MEGABYTE = 1_000_000
@@ -219,17 +220,8 @@ def test_every_sign_has_a_color_with_enough_contrast_in_light_and_dark() -> None
     rule = re.compile(r"\.(\w) \{ background: (#[0-9a-f]{6}); color: (#[0-9a-f]{6}); \}")
     found = [(kind, background, color) for kind, background, color in rule.findall(style)]
     assert sorted(kind for kind, *_ in found) == sorted([*KINDS.values()] * 2)
-    for kind, *pair in found:
-        low, high = sorted(map(luminance, pair))
-        assert (high + 0.05) / (low + 0.05) >= 4.5, (kind, pair)
-
-
-def luminance(color: str) -> float:
-    parts = [int(color[start : start + 2], 16) / 255 for start in (1, 3, 5)]
-    red, green, blue = (
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
-    )
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    for kind, background, color in found:
+        assert contrast(rgb(background), rgb(color)) >= READABLE, (kind, background, color)
 
 
 @pytest.mark.parametrize("outcome", [each for each in Outcome if each is not Outcome.PASSED])

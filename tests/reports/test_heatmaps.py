@@ -10,14 +10,13 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from rich.color import ColorSystem
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 
 from autograder.course.page import clean_html
 from autograder.errors import KitError
@@ -27,11 +26,10 @@ from autograder.reports.panel import Panel, axis_names, comparison, is_attention
 from autograder.reports.picture import MOST_OPAQUE, NEGATIVE, POSITIVE, render_panels
 from autograder.reports.terminal_text import Blocks, style
 from autograder.reports.text import WIDEST, text_lines
+from support.shown import READABLE, contrast, printed
 
 SEED = 20170612
 TOKENS = "the cat slept because".split()
-# WCAG's least contrast of text.
-READABLE = 4.5
 
 
 @pytest.fixture
@@ -44,20 +42,6 @@ def weights() -> np.ndarray:
 
 def drawn(array: object, **facts: Any) -> RenderableType:
     return Blocks((panel(array, **facts),))
-
-
-def printed(renderable: object, width: int = 80, color: bool = False) -> str:
-    console = Console(
-        file=StringIO(),
-        width=width,
-        force_terminal=color,
-        no_color=not color,
-        color_system="truecolor" if color else None,
-    )
-    console.print(renderable)
-    file = console.file
-    assert isinstance(file, StringIO)
-    return file.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -274,17 +258,6 @@ def over(page: float, color: str, opacity: float) -> list[float]:
     return [page * (1 - opacity) + int(part) * opacity for part in color.split(",")]
 
 
-def luminance(color: list[float]) -> float:
-    parts = [part / 255 for part in color]
-    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def contrast(one: list[float], other: list[float]) -> float:
-    low, high = sorted((luminance(one), luminance(other)))
-    return (high + 0.05) / (low + 0.05)
-
-
 @pytest.mark.parametrize("color", [POSITIVE, NEGATIVE])
 @pytest.mark.parametrize(("page", "text"), [(255, 33), (17, 255)], ids=["light", "dark"])
 def test_numbers_on_a_page_can_be_read_in_both_themes(color: str, page: int, text: int) -> None:
@@ -390,39 +363,36 @@ def test_drawing_in_a_notebook_loads_neither_rich_nor_matplotlib() -> None:
     assert {"rich", "matplotlib", "torch"} & set(run.stdout.split()) == set()
 
 
-def test_in_a_saved_picture_every_number_stands_in_its_own_cell(tmp_path: Path) -> None:
+def saved(shown: Panel) -> Any:
+    """What matplotlib draws of a panel."""
+    (place,) = _figure(_matplotlib(Path("a.png")), (shown,)).axes
+    return place
+
+
+def test_in_a_saved_picture_every_number_stands_in_its_own_cell() -> None:
     shown = panel(np.arange(6.0).reshape(2, 3), title="yours")
-    figure = _figure(_matplotlib(tmp_path / "a.png"), (shown,))
-    (place,) = figure.axes
-    there = {text.get_position(): text.get_text() for text in place.texts}
+    place = saved(shown)
     cells = {
         (column, row): cell
         for row, line in enumerate(shown.cells)
         for column, cell in enumerate(line)
     }
-    assert len(cells) == 6 and there == cells
-    assert place.images[0].get_array().shape == (2, 3)
+    assert {text.get_position(): text.get_text() for text in place.texts} == cells
+    assert len(cells) == 6 and place.images[0].get_array().shape == (2, 3)
 
 
-def test_a_saved_picture_names_its_rows_and_columns_and_says_what_is_not_shown(
-    tmp_path: Path,
-) -> None:
-    shown = panel(np.zeros((2, 3, 4)), title="yours", axes="B S D", labels=["a", "cat", "slept"])
-    figure = _figure(_matplotlib(tmp_path / "a.png"), (shown,))
-    (place,) = figure.axes
-    assert place.get_title() == "yours"
-    assert (place.get_ylabel(), place.get_xlabel()) == ("S", "D")
-    assert [each.get_text() for each in place.get_yticklabels()] == ["a", "cat", "slept"]
+def test_a_saved_picture_names_its_rows_and_columns_and_says_what_is_not_shown() -> None:
+    labels = ["a", "cat", "slept"]
+    place = saved(panel(np.zeros((2, 3, 4)), title="yours", axes="B S D", labels=labels))
+    assert (place.get_title(), place.get_ylabel(), place.get_xlabel()) == ("yours", "S", "D")
+    assert [each.get_text() for each in place.get_yticklabels()] == labels
     assert [each.get_text() for each in place.get_xticklabels()] == ["0", "1", "2", "3"]
     assert place.texts[-1].get_text() == "shown: B[0] of 2"
 
 
-def test_a_saved_picture_colors_each_cell_by_its_number_and_none_that_is_off_the_scale(
-    tmp_path: Path,
-) -> None:
+def test_a_saved_picture_colors_each_cell_by_its_number_and_none_that_is_off_the_scale() -> None:
     shown = panel(np.array([[2.0, -1.0, 0.0], [np.nan, -1e9, -np.inf]]), title="scores")
-    (place,) = _figure(_matplotlib(tmp_path / "a.png"), (shown,)).axes
-    colors = place.images[0].get_array()
+    colors = saved(shown).images[0].get_array()
     assert colors.filled(9).tolist() == [[1.0, -0.5, 0.0], [9, 9, 9]]
 
 

@@ -12,12 +12,10 @@ import csv
 import io
 import json
 import re
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from html.parser import HTMLParser
 from pathlib import Path
 
 import nbformat
@@ -29,18 +27,14 @@ from autograder.course.creation import Course, notebook_name
 from autograder.course.page import TAGS, clean_markdown
 from autograder.reports.class_page import class_script
 from autograder.reports.feedback import page_name
-from autograder.values.exercise import read_exercise
 from autograder.values.files import file_stem
 from autograder.values.verdict import Outcome, Verdict
-from demo.run import command_environment
-from support.released_course import released_course
+from support.broken.case import STEPS
+from support.released_course import NAME, ROOT, released_course
+from support.shown import Page
+from support.typed_commands import Run, attn, nbgrader
 
 pytestmark = pytest.mark.slow  # a class of hostile texts, through every report
-
-ROOT = Path(__file__).resolve().parents[2]
-NAME = "numpy_single_head"
-STEPS = tuple(step.name for step in read_exercise(ROOT / "solutions" / NAME).steps)
-ATTN = str(Path(sys.executable).with_name("attn"))
 
 HTML = (
     "<script>alert(1)</script><img src=x onerror=alert(1)><svg/onload=alert(1)>'\"></pre></code>"
@@ -145,14 +139,12 @@ class Graded:
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     home = tmp_path_factory.mktemp("home")
     names = ("HOME", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")
-    return {**command_environment(), **{name: str(home) for name in names}, "COLUMNS": "160"}
+    return {**{name: str(home) for name in names}, "COLUMNS": "160"}
 
 
-def ran(command: list[str], folder: Path, environment: Mapping[str, str]) -> str:
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
-    printed = (done.stdout + done.stderr).decode("utf-8")
-    assert done.returncode == 0, printed
-    return printed
+def ended_well(run: Run) -> str:
+    assert run.code == 0, run.said
+    return run.said
 
 
 @pytest.fixture(scope="module")
@@ -161,17 +153,16 @@ def graded(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]
     hand_in(course, HONEST, {})
     for number, student in enumerate((*HOSTILE, *IDS)):
         hand_in(course, student, hostile_code(number % len(TEXTS)))
-    printed = ran([ATTN, "grade", "."], course.directory, environment)
-    return Graded(course, printed)
+    run = attn("grade", ".", folder=course.directory, **environment)
+    return Graded(course, ended_well(run))
 
 
 @pytest.fixture(scope="module")
 def published(graded: Graded, environment: dict[str, str]) -> dict[str, str]:
     """nbgrader's own feedback: student to page."""
     left_out = f"--CourseDirectory.student_id_exclude={','.join(HOSTILE[1:])}"
-    command = [sys.executable, "-m", "nbgrader", "generate_feedback", NAME, left_out]
-    command += ["--CourseFeedback.kit_pages=False", "--force"]
-    ran(command, graded.course.directory, environment)
+    words = ("generate_feedback", NAME, left_out, "--CourseFeedback.kit_pages=False", "--force")
+    ended_well(nbgrader(*words, folder=graded.course.directory, **environment))
     return {
         student: (graded.course.feedback(NAME, student) / f"{NAME}.html").read_text("utf-8")
         for student in WITH_PAGES
@@ -205,17 +196,10 @@ def formgrader(graded: Graded, environment: dict[str, str]) -> dict[str, str]:
         student: str(course.autograded(NAME, student) / notebook_name(NAME))
         for student in WITH_PAGES
     }
-    done = subprocess.run(
-        [sys.executable, "-c", FORMGRADER],
-        cwd=course.directory,
-        env=environment,
-        input=json.dumps(paths).encode(),
-        capture_output=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    found: dict[str, str] = json.loads(done.stdout)
-    return found
+    python = {"command": sys.executable, "keys": json.dumps(paths)}
+    run = attn("-c", FORMGRADER, folder=course.directory, **python, **environment)
+    assert run.code == 0, run.err
+    return run.document
 
 
 # --- what is printed, and what is written as data -----------------------------------------------
@@ -251,11 +235,9 @@ def test_what_is_not_graded_is_named_in_harmless_text(
 ) -> None:
     name = f"x\n::warning::{NAMED}[link=http:evil]"
     (tmp_path / f"{name}.ipynb").write_text("{", encoding="utf-8")
-    command = [ATTN, "grade", str(tmp_path), "--exercise", NAME]
-    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, check=False)
-    printed = done.stdout.decode("utf-8")
-    assert "not graded: x : :warning::" in printed and "[link=http:evil]" in printed
-    assert_harmless_in_a_terminal(printed)
+    run = attn("grade", tmp_path, "--exercise", NAME, folder=ROOT, **environment)
+    assert "not graded: x : :warning::" in run.out and "[link=http:evil]" in run.out
+    assert_harmless_in_a_terminal(run.out)
 
 
 def test_a_spreadsheet_of_grades_has_a_row_for_each_and_no_formula(graded: Graded) -> None:
@@ -266,7 +248,7 @@ def test_a_spreadsheet_of_grades_has_a_row_for_each_and_no_formula(graded: Grade
 def test_nbgraders_export_has_a_row_for_each_and_no_formula(
     graded: Graded, environment: dict[str, str]
 ) -> None:
-    ran([sys.executable, "-m", "nbgrader", "export"], graded.course.directory, environment)
+    ended_well(nbgrader("export", folder=graded.course.directory, **environment))
     text = (graded.course.directory / "grades.csv").read_text(encoding="utf-8")
     rows = assert_rows_without_formulas(text, "student_id")
     assert {HONEST, *HOSTILE} < {row["student_id"] for row in rows}
@@ -298,61 +280,16 @@ def test_a_verdict_file_holds_the_name_exactly_and_no_raw_control(
 # --- pages --------------------------------------------------------------------------------------
 
 
-class Page(HTMLParser):
-    """What a browser would make of a page: its tags with their attributes, scripts, text."""
+def links_in(page: Page) -> set[str]:
+    return {value for name, value in page.attributes if name in LINKS}
 
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: Counter[tuple[str, tuple[str, ...]]] = Counter()
-        self.handlers: Counter[str] = Counter()
-        self.links: set[str] = set()
-        self.scripts: list[str] = []
-        self.words: list[str] = []
-        self._inside = ""
-        self.feed(text)
-        self.close()
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags[tag, tuple(sorted(name for name, _ in attrs))] += 1
-        self._inside = tag if tag in ("script", "style") else ""
-        for name, value in attrs:
-            if name.startswith("on"):
-                self.handlers[value or ""] += 1
-            if name in LINKS:
-                self.links.add(value or "")
-        if tag == "script":
-            self.scripts.append(str(dict(attrs).get("src", "")))
-
-    def handle_endtag(self, tag: str) -> None:
-        self._inside = ""
-
-    def handle_data(self, data: str) -> None:
-        if self._inside == "script":
-            self.scripts[-1] += data
-        elif not self._inside:
-            self.words.append(data)
-
-    @property
-    def text(self) -> str:
-        return " ".join(" ".join(self.words).split())
+def handlers_in(page: Page) -> Counter[str]:
+    return Counter(value for name, value in page.attributes if name.startswith("on"))
 
 
 LINKS = ("href", "src", "action", "formaction", "data", "srcdoc", "xlink:href", "style")
-FORMATTING = {
-    "p",
-    "br",
-    "code",
-    "pre",
-    "details",
-    "summary",
-    "h3",
-    "h4",
-    "ul",
-    "ol",
-    "li",
-    "span",
-    "div",
-}
+FORMATTING = set("p br code pre details summary h3 h4 ul ol li span div".split())
 
 
 def assert_nothing_of_the_students(hostile: str, honest: str, allowed: set[str]) -> Page:
@@ -360,12 +297,12 @@ def assert_nothing_of_the_students(hostile: str, honest: str, allowed: set[str])
     page, plain = Page(hostile), Page(honest)
     foreign = {tag for tag, _ in page.tags} - {tag for tag, _ in plain.tags} - allowed
     assert foreign == set()
-    names = {name for _, names in page.tags for name in names}
-    assert names <= {name for _, names in plain.tags for name in names} | {"class", "title"}
-    assert page.handlers == plain.handlers
+    names = {name for name, _ in page.attributes}
+    assert names <= {name for name, _ in plain.attributes} | {"class", "title"}
+    assert handlers_in(page) == handlers_in(plain)
     assert page.scripts == plain.scripts
-    foreign = {link for link in page.links - plain.links if not re.match("https?://|#", link)}
-    assert foreign == set()
+    links = links_in(page) - links_in(plain)
+    assert [link for link in links if not re.match("https?://|#", link)] == []
     assert not re.search("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", hostile)
     return page
 
@@ -379,34 +316,26 @@ def test_a_page_of_feedback_has_no_tag_attribute_or_link_of_a_student(
         (folder / page_name(name)).read_text(encoding="utf-8") for name in (student, HONEST)
     )
     page = assert_nothing_of_the_students(hostile, honest, FORMATTING)
-    assert page.scripts == [] and not page.handlers
+    assert page.scripts == [] and not handlers_in(page)
     assert "<script>alert(1)</script>" in page.text
 
 
 def test_the_page_of_the_class_has_no_tag_attribute_or_link_of_a_student(graded: Graded) -> None:
     text = (graded.course.graded(NAME) / "feedback" / "index.html").read_text(encoding="utf-8")
     page = Page(text)
-    assert page.scripts == [class_script()] and not page.handlers
+    assert page.scripts == [class_script()] and not handlers_in(page)
     assert {tag for tag, _ in page.tags}.isdisjoint({"svg", "img", "iframe", "b", "link"})
     assert "<svg onload=alert(1)>" in page.text and "<script>alert(1)</script>" in page.text
-    assert {link for link in page.links if ":" in link} == set()
+    assert {link for link in links_in(page) if ":" in link} == set()
 
 
+@pytest.mark.parametrize("pages", ["published", "formgrader"])
 @pytest.mark.parametrize("student", WITH_PAGES[1:])
-def test_nbgraders_feedback_has_no_tag_attribute_or_link_of_a_student(
-    published: dict[str, str], student: str
+def test_nbgraders_pages_have_no_tag_attribute_or_link_of_a_student(
+    pages: str, student: str, request: pytest.FixtureRequest
 ) -> None:
-    allowed = TAGS | FORMATTING
-    page = assert_nothing_of_the_students(published[student], published[HONEST], set(allowed))
-    assert "<script>alert(1)</script>" in page.text
-
-
-@pytest.mark.parametrize("student", WITH_PAGES[1:])
-def test_formgraders_page_has_no_tag_attribute_or_link_of_a_student(
-    formgrader: dict[str, str], student: str
-) -> None:
-    allowed = TAGS | FORMATTING
-    page = assert_nothing_of_the_students(formgrader[student], formgrader[HONEST], set(allowed))
+    shown = request.getfixturevalue(pages)
+    page = assert_nothing_of_the_students(shown[student], shown[HONEST], {*TAGS, *FORMATTING})
     assert "<script>alert(1)</script>" in page.text
 
 
@@ -427,7 +356,8 @@ def test_formgraders_page_shows_the_name_of_a_folder_as_text(formgrader: dict[st
 )
 def test_no_link_becomes_another_when_nbgrader_shortens_it(source: str) -> None:
     # What nbgrader's templates put behind the filter.
-    assert not [link for link in Page(strip_files_prefix(clean_markdown({}, source))).links if link]
+    shortened = strip_files_prefix(clean_markdown({}, source))
+    assert not [link for link in links_in(Page(shortened)) if link]
 
 
 def test_prose_cannot_pass_for_a_part_of_formgrader() -> None:

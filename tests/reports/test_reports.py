@@ -9,25 +9,18 @@ import io
 import re
 import unicodedata
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from autograder.errors import KitError
 from autograder.reports import class_page as class_page_module
 from autograder.reports.class_page import class_script, write_class_page
 from autograder.reports.class_summary import chain_sentence, class_summary, first_line, steps_words
 from autograder.reports.feedback import page_name, write_page
-from autograder.reports.grades_csv import (
-    cell,
-    grades_csv,
-    read_verdicts,
-)
+from autograder.reports.grades_csv import cell, grades_csv, read_verdicts
 from autograder.reports.misunderstandings import Paragraph, mistakes_at
 from autograder.reports.table import class_table
-from autograder.values.exercise import Exercise, Grading, Limits, Step
 from autograder.values.files import file_stem, write_whole
 from autograder.values.sanitize import clean, clean_line
 from autograder.values.symbols import BY_LAYER, KEY, MARKS, mark
@@ -39,23 +32,10 @@ from autograder.values.verdict import (
     StepVerdict,
     Verdict,
 )
-from support.verdicts import class_page, feedback_page, feedback_text, write_verdicts
+from support.shown import READABLE, Page, contrast, printed, rgb
+from support.verdicts import EXERCISE, class_page, feedback_page, feedback_text, write_verdicts
 
-NAMES = (
-    "softmax initialize_weights project_qkv compute_attention_scores scale_scores "
-    "create_causal_mask apply_mask compute_attention_weights apply_attention project_output "
-    "SingleHeadAttention"
-).split()
-EXERCISE = Exercise(
-    name="numpy_single_head",
-    title="Single-head attention in NumPy",
-    library="numpy",
-    difficulty=1,
-    steps=tuple(Step(name, name.replace("_", " ").title(), 2.0, 5, ("", "", "")) for name in NAMES),
-    limits=Limits(),
-    grading=Grading(seed=7),
-    folder=Path("solutions/numpy_single_head"),
-)
+NAMES = tuple(step.name for step in EXERCISE.steps)
 PASSED = ChainVerdict(Outcome.PASSED)
 QUERY_AXIS = Finding(
     Outcome.WRONG_VALUES,
@@ -101,11 +81,8 @@ def breaks(number: int, outcome: Outcome = Outcome.WRONG_VALUES) -> ChainVerdict
     return ChainVerdict(outcome, NAMES[number - 1])
 
 
-def printed(verdicts: list[Verdict], width: int, *, wraps: bool = False) -> str:
-    console = Console(file=io.StringIO(), width=width, no_color=True, force_terminal=False)
-    console.print(class_table(EXERCISE, verdicts, wraps=wraps))
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+def table_of(verdicts: list[Verdict], width: int, *, wraps: bool = False) -> str:
+    return printed(class_table(EXERCISE, verdicts, wraps=wraps), width)
 
 
 # --- text that is safe to show
@@ -169,29 +146,22 @@ def test_clean_line_is_one_line() -> None:
 # --- every outcome
 
 
-@pytest.mark.parametrize("outcome", Outcome)
-def test_every_outcome_has_a_mark_that_the_key_explains_and_words(outcome: Outcome) -> None:
-    assert mark(outcome).sign in KEY
-    assert mark(outcome).words
-    assert mark(outcome).sentence.endswith(".")
-    assert "!" not in mark(outcome).sentence
-
-
-def test_there_is_no_mark_without_an_outcome() -> None:
+def test_every_outcome_has_a_mark_that_the_key_explains_and_words_of_its_own() -> None:
     assert set(MARKS) == set(Outcome)
     assert {sign.sign for sign in (*MARKS.values(), BY_LAYER)} == set(KEY)
     assert len({entry.words for entry in MARKS.values()}) == len(Outcome)
+    for entry in MARKS.values():
+        assert entry.words and entry.sentence.endswith(".") and "!" not in entry.sentence
 
 
 @pytest.mark.parametrize("outcome", [o for o in Outcome if o is not Outcome.PASSED])
-def test_every_outcome_is_seen_in_table_page_and_class_page(outcome: Outcome) -> None:
+def test_every_outcome_is_seen_in_the_table_and_on_the_page(outcome: Outcome) -> None:
     judged = verdict(wrong={4: outcome}, chain=breaks(4, outcome))
-    table = printed([judged], 100)
+    table = table_of([judged], 100)
     assert f"{mark(outcome).sign} {KEY[mark(outcome).sign]}" in table
     row = next(line for line in table.splitlines() if line.startswith("anna"))
     assert row.split()[1:12].index(mark(outcome).sign) == 3
     assert mark(outcome).words in feedback_page(EXERCISE, judged)
-    assert mark(outcome).words in class_page(EXERCISE, [judged])
 
 
 # --- the table
@@ -200,7 +170,7 @@ def test_every_outcome_is_seen_in_table_page_and_class_page(outcome: Outcome) ->
 def test_the_table_has_eleven_steps_points_chain_and_diagnosis_in_100_columns() -> None:
     anna = verdict("anna")
     ben = verdict("ben", {4: QUERY_AXIS}, breaks(4))
-    lines = printed([ben, anna], 100).splitlines()
+    lines = table_of([ben, anna], 100).splitlines()
     assert max(len(line) for line in lines) <= 100
     rows = [line.split() for line in lines if line.startswith(("anna", "ben"))]
     assert rows[0][:14] == ["anna", *"✓✓✓✓✓✓✓✓✓✓✓", "✓", "22/22"]
@@ -213,7 +183,7 @@ def test_the_table_has_eleven_steps_points_chain_and_diagnosis_in_100_columns() 
 def test_no_word_of_a_diagnosis_is_lost_where_the_table_wraps(width: int) -> None:
     long = replace(QUERY_AXIS, fact=" ".join(f"word{number}" for number in range(30)))
     roll = [verdict("ada", {1: long}, breaks(1)), verdict("zoe")]
-    shown = printed(roll, width, wraps=True)
+    shown = table_of(roll, width, wraps=True)
     assert max(len(line) for line in shown.splitlines()) <= width
     assert re.findall(r"word\d+", "".join(shown.split())) == [f"word{n}" for n in range(30)]
 
@@ -221,7 +191,7 @@ def test_no_word_of_a_diagnosis_is_lost_where_the_table_wraps(width: int) -> Non
 @pytest.mark.parametrize("width", [80, 100, 120])
 def test_the_table_cuts_long_text_and_keeps_one_row_for_each_student(width: int) -> None:
     long = replace(QUERY_AXIS, fact="word " * 100)
-    lines = printed([verdict("n" * 90, {1: long}, breaks(1)), verdict("zoe")], width).splitlines()
+    lines = table_of([verdict("n" * 90, {1: long}, breaks(1)), verdict("zoe")], width).splitlines()
     assert max(len(line) for line in lines) <= width
     assert len([line for line in lines if line.startswith(("n", "zoe"))]) == 2
     assert len([line for line in lines if "word" in line]) == 1
@@ -230,45 +200,32 @@ def test_the_table_cuts_long_text_and_keeps_one_row_for_each_student(width: int)
 
 def test_the_table_shows_markup_and_escapes_of_a_student_as_text() -> None:
     hostile = Finding(Outcome.RAISED, fact="[red]x[/red] [/] \x1b[2J")
-    text = printed([verdict("[bold]b[/bold]", {1: hostile}, breaks(1, Outcome.RAISED))], 120)
+    text = table_of([verdict("[bold]b[/bold]", {1: hostile}, breaks(1, Outcome.RAISED))], 120)
     assert "[bold]b[/bold]" in text
     assert "[red]x[/red] [/]" in text
     assert "\x1b" not in text
 
 
 def test_a_fault_of_ours_shows_no_points() -> None:
-    judged = verdict(wrong={11: Outcome.INFRASTRUCTURE})
-    assert "?/22" in printed([judged], 100)
-    assert "20/22" not in printed([judged], 100)
+    judged = verdict(wrong={2: Outcome.INFRASTRUCTURE})
+    assert "?/22" in table_of([judged], 100)
+    assert "20/22" not in table_of([judged], 100)
+    row = next(csv.DictReader(io.StringIO(grades_csv(EXERCISE, [judged]))))
+    assert (row["points"], row["initialize_weights"], row["softmax"]) == ("", "", "2")
 
 
 # --- the summary
 
 
-def test_the_summary_counts_each_student_once_for_a_misconception() -> None:
+def test_the_summary_counts_each_student_once_and_the_most_frequent_misconception_first() -> None:
+    scale = replace(QUERY_AXIS, misconception="a_scale_of_d")
     twice = step(NAMES[0], QUERY_AXIS)
     twice = replace(twice, checks=(*twice.checks, *twice.checks))
-    anna = verdict("anna", {1: QUERY_AXIS})
-    anna = replace(anna, steps=(twice, *anna.steps[1:]))
-    sentences = class_summary(EXERCISE, [anna, verdict("ben", {1: QUERY_AXIS}), verdict("chloe")])
-    assert sentences == (
-        "3 students graded, 1 with full points; the median is 20 of 22 points.",
+    ben = replace(verdict("ben"), steps=(twice, *verdict().steps[1:]))
+    roll = [verdict("anna", {5: scale}), ben, verdict("chloe", {1: QUERY_AXIS}), verdict("dan")]
+    assert class_summary(EXERCISE, roll) == (
+        "4 students graded, 1 with full points; the median is 20 of 22 points.",
         "Wrong most often: step 1, softmax, by 2 students.",
-        "softmax over the query axis (in softmax): 2 students",
-    )
-
-
-def test_the_summary_begins_with_the_most_frequent_misconception() -> None:
-    scale = replace(QUERY_AXIS, misconception="a_scale_of_d")
-    sentences = class_summary(
-        EXERCISE,
-        [
-            verdict("anna", {5: scale}),
-            verdict("ben", {1: QUERY_AXIS}),
-            verdict("chloe", {1: QUERY_AXIS}),
-        ],
-    )
-    assert sentences[-2:] == (
         "softmax over the query axis (in softmax): 2 students",
         "a scale of d (in scale_scores): 1 student",
     )
@@ -332,26 +289,19 @@ def test_a_cell_that_a_spreadsheet_would_run_gets_an_apostrophe(student: str) ->
     assert rows[1][0][1:] == clean_line(student, 80)
 
 
-def test_a_formula_behind_a_semicolon_gets_an_apostrophe_too() -> None:
-    hostile = Finding(Outcome.RAISED, fact="x; =HYPERLINK(1) and a-b = 2, -1")
-    text = grades_csv(EXERCISE, [verdict(wrong={1: hostile})])
-    assert "x; '=HYPERLINK(1) and a-b = 2, -1" in text
-
-
 @pytest.mark.parametrize(
-    "hidden", ["\x00", "\u200b", "\u202e", "\x1b[0m", "\ue000", "\u200b \x00"], ids=ascii
+    "hidden", ["", "\x00", "\u200b", "\u202e", "\x1b[0m", "\ue000", "\u200b \x00"], ids=ascii
 )
-def test_a_formula_behind_what_nobody_sees_gets_an_apostrophe_too(hidden: str) -> None:
+def test_a_formula_behind_a_semicolon_and_what_nobody_sees_gets_an_apostrophe(hidden: str) -> None:
     assert cell(f"{hidden}=HYPERLINK(1)") == "'=HYPERLINK(1)"
-    assert cell(f"x;{hidden}=HYPERLINK(1)").replace(" ", "") == "x;'=HYPERLINK(1)"
+    finding = Finding(Outcome.RAISED, fact=f"x;{hidden} =HYPERLINK(1) and a-b = 2, -1")
+    text = grades_csv(EXERCISE, [verdict(wrong={1: finding})])
+    assert "x;'=HYPERLINK(1)anda-b=2,-1" in text.replace(" ", "")
 
 
 @pytest.mark.parametrize("text", ["", "Ada", "a-b = 2 + 1", "x; y", "ada@example.org", "½", "'=1"])
-def test_a_cell_that_is_no_formula_stays_as_it_is(text: str) -> None:
+def test_a_cell_that_is_no_formula_stays_as_it_is_but_for_its_length(text: str) -> None:
     assert cell(text) == text
-
-
-def test_a_cell_is_cut_where_it_is_too_long_for_a_table() -> None:
     assert cell("1" * 99, longest=10) == "1" * 9 + "…"
 
 
@@ -359,43 +309,14 @@ def test_a_line_break_of_a_student_makes_no_row() -> None:
     assert len(grades_csv(EXERCISE, [verdict("a\nb,c\r\nd")]).splitlines()) == 2
 
 
-def test_grades_leave_points_empty_where_a_fault_of_ours_was() -> None:
-    judged = verdict(wrong={2: Outcome.INFRASTRUCTURE})
-    row = next(csv.DictReader(io.StringIO(grades_csv(EXERCISE, [judged]))))
-    assert (row["points"], row["initialize_weights"], row["softmax"]) == ("", "", "2")
-
-
 # --- verdict files and file names
 
-IDS = [
-    "anna",
-    "Anna",
-    "ANNA",
-    "änna",
-    "a\u0308nna",
-    "anna/..",
-    "../../etc/passwd",
-    "..",
-    ".",
-    "",
-    ".hidden",
-    "con",
-    "nul.txt",
-    "index",
-    "a.",
-    "a b",
-    "a\x00b",
-    "a\nb",
-    "注意力",
-    "\udcff",
-    "x" * 64,
-    "x" * 65,
-    "x" * 3000,
-    "x" * 2999 + "y",
-    "ben@uni.edu",
-    "anna~" + "0" * 32,
-    file_stem("Anna"),
-]
+IDS = (
+    *("anna", "Anna", "ANNA", "änna", "a\u0308nna", "注意力", "ben@uni.edu", "a b"),
+    *("anna/..", "../../etc/passwd", "..", ".", "", ".hidden", "con", "nul.txt", "index", "a."),
+    *("a\x00b", "a\nb", "\udcff", "x" * 64, "x" * 65, "x" * 3000, "x" * 2999 + "y"),
+    *("anna~" + "0" * 32, file_stem("Anna")),
+)
 
 
 def test_two_ids_never_share_a_file_name_on_any_file_system() -> None:
@@ -464,24 +385,23 @@ def test_a_folder_without_verdicts_says_what_to_do(tmp_path: Path) -> None:
 # --- what does not fit together
 
 
-def test_a_verdict_on_another_exercise_is_refused() -> None:
-    with pytest.raises(KitError, match="does not fit numpy_single_head"):
-        class_table(EXERCISE, [replace(verdict(), exercise="torch_single_head")])
-
-
-def test_a_verdict_on_other_steps_is_refused() -> None:
-    with pytest.raises(KitError, match="grade the submission again"):
-        grades_csv(EXERCISE, [replace(verdict(), steps=verdict().steps[:-1])])
-
-
-def test_a_chain_that_breaks_at_no_known_step_is_refused() -> None:
-    with pytest.raises(KitError, match="does not fit"):
-        feedback_page(EXERCISE, verdict(chain=ChainVerdict(Outcome.RAISED, "unknown")))
-
-
-def test_two_verdicts_on_one_student_are_refused() -> None:
-    with pytest.raises(KitError, match="anna has two verdicts"):
-        grades_csv(EXERCISE, [verdict(), verdict(wrong={1: QUERY_AXIS})])
+@pytest.mark.parametrize(
+    ("judged", "told"),
+    [
+        ([replace(verdict(), exercise="torch_single_head")], "does not fit numpy_single_head"),
+        ([replace(verdict(), steps=verdict().steps[:-1])], "grade the submission again"),
+        ([verdict(chain=ChainVerdict(Outcome.RAISED, "unknown"))], "does not fit"),
+        ([verdict(), verdict(wrong={1: QUERY_AXIS})], "anna has two verdicts"),
+    ],
+    ids=["another exercise", "other steps", "a break at no known step", "two on one student"],
+)
+def test_verdicts_that_do_not_fit_are_refused(judged: list[Verdict], told: str) -> None:
+    for report in (grades_csv, class_table):
+        with pytest.raises(KitError, match=told):
+            report(EXERCISE, judged)
+    if len(judged) == 1:
+        with pytest.raises(KitError, match=told):
+            feedback_page(EXERCISE, judged[0])
 
 
 # --- the sentences
@@ -591,39 +511,11 @@ def test_the_first_line_of_a_chain_that_alone_is_wrong_is_its_finding() -> None:
 
 # --- the page
 
-VOID = {"meta", "link", "img", "br", "hr", "input", "col"}
 
-
-class Page(HTMLParser):
-    """A page taken apart: tags in order, attributes, text; asserts that tags are closed."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str]]] = []
-        self.words: list[str] = []
-        self.scripts: list[str] = []
-        self.open: list[str] = []
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, {name: value or "" for name, value in attrs}))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if "script" in self.open:
-            self.scripts.append(data)
-        elif "style" not in self.open:
-            self.words.append(data)
-
-    @property
-    def text(self) -> str:
-        return " ".join(" ".join(self.words).split())
+def page_of(html: str) -> Page:
+    page = Page(html)
+    assert page.well_formed
+    return page
 
 
 HOSTILE_VERDICT = verdict(
@@ -642,10 +534,10 @@ PAGES = {
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_one_file_without_anything_from_outside(name: str) -> None:
-    page = Page(PAGES[name])
+    page = page_of(PAGES[name])
     tags = {tag for tag, _ in page.tags}
     assert tags.isdisjoint({"img", "link", "iframe", "object", "form", "svg", "b"})
-    names = {attribute for _, attributes in page.tags for attribute in attributes}
+    names = {name for name, _ in page.attributes}
     assert not [attribute for attribute in names if attribute.startswith("on")]
     assert names.isdisjoint({"src", "style", "srcset"})
     assert "url(" not in PAGES[name] and "@import" not in PAGES[name]
@@ -653,7 +545,7 @@ def test_a_page_is_one_file_without_anything_from_outside(name: str) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_only_the_page_of_the_class_has_a_script_and_its_policy_allows_no_other(name: str) -> None:
-    page = Page(PAGES[name])
+    page = page_of(PAGES[name])
     policy = re.search('Content-Security-Policy" content="(.*?)"', PAGES[name])
     assert policy and policy[1].startswith("default-src 'none';")
     if name != "class":
@@ -670,7 +562,7 @@ def test_only_the_page_of_the_class_has_a_script_and_its_policy_allows_no_other(
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_says_its_language_and_its_headings_are_in_order(name: str) -> None:
-    page = Page(PAGES[name])
+    page = page_of(PAGES[name])
     assert page.tags[0] == ("html", {"lang": "en"})
     levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch("h[1-6]", tag)]
     assert levels[0] == 1 and levels.count(1) == 1
@@ -679,7 +571,7 @@ def test_a_page_says_its_language_and_its_headings_are_in_order(name: str) -> No
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_links_inside_a_page_and_its_labels_lead_somewhere(name: str) -> None:
-    page = Page(PAGES[name])
+    page = page_of(PAGES[name])
     ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
     assert len(ids) == len(set(ids))
     for _, attributes in page.tags:
@@ -691,28 +583,14 @@ def test_the_links_inside_a_page_and_its_labels_lead_somewhere(name: str) -> Non
 
 @pytest.mark.parametrize("name", ["hostile", "class"])
 def test_hostile_text_is_shown_as_text(name: str) -> None:
-    assert "<script>alert(1)</script>" in Page(PAGES[name]).text
+    assert "<script>alert(1)</script>" in page_of(PAGES[name]).text
     hidden = re.findall("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e]", PAGES[name])
     assert hidden == []
     assert "[31m" not in PAGES[name]
 
 
-def test_the_page_says_first_what_is_right_then_the_thing_to_look_at_then_where() -> None:
-    text = Page(PAGES["wrong"]).text
-    right, fact, look, detail = (
-        text.index(words)
-        for words in (
-            "The shape (B, S, S) is right.",
-            "Your softmax runs over the query axis.",
-            "Look at axis .",
-            "row sums: 0.6 1.4",
-        )
-    )
-    assert right < fact < look < detail
-
-
 def test_the_page_has_title_points_chain_sentence_and_remarks() -> None:
-    text = Page(PAGES["wrong"]).text
+    text = page_of(PAGES["wrong"]).text
     for words in (
         "Single-head attention in NumPy",
         "20 of 22 points",
@@ -723,17 +601,10 @@ def test_the_page_has_title_points_chain_sentence_and_remarks() -> None:
         assert words in text
 
 
-def test_details_are_folded() -> None:
-    page = PAGES["wrong"]
-    _, _, folded = page.partition("<details>\n<summary>Details")
-    assert "row sums: 0.6 1.4" in folded.partition("</details>")[0]
-    assert page.count("row sums: 0.6 1.4") == 1 and "<details open" not in page
-
-
 def test_every_report_says_which_protection_held() -> None:
     held = [replace(verdict(), protection="landlock")]
     pages = (feedback_page(EXERCISE, held[0]), class_page(EXERCISE, held))
-    for shown in (*(Page(page).text for page in pages), printed(held, 100)):
+    for shown in (*(page_of(page).text for page in pages), table_of(held, 100)):
         assert "Protection while grading: landlock." in shown
         assert "without protection" not in shown
 
@@ -741,18 +612,18 @@ def test_every_report_says_which_protection_held() -> None:
 def test_every_report_of_marks_given_without_protection_says_so_first() -> None:
     without = [replace(verdict(), protection="process")]
     pages = (feedback_page(EXERCISE, without[0]), class_page(EXERCISE, without))
-    for shown in (*(Page(page).text for page in pages), printed(without, 100)):
+    for shown in (*(page_of(page).text for page in pages), table_of(without, 100)):
         before, _, after = shown.partition("Graded without protection (level: process).")
         assert after and EXERCISE.title in after and "points" not in before
 
 
 def test_a_finding_without_praise_names_the_checks_that_passed() -> None:
-    text = Page(feedback_page(EXERCISE, verdict(wrong={1: Outcome.WRONG_VALUES}))).text
+    text = page_of(feedback_page(EXERCISE, verdict(wrong={1: Outcome.WRONG_VALUES}))).text
     assert "Right so far Returns shape (B, S, S)." in text
 
 
 def test_a_step_right_behind_the_break_says_so() -> None:
-    text = Page(PAGES["wrong"]).text
+    text = page_of(PAGES["wrong"]).text
     assert text.count("right given correct inputs · 2 of 2 points") == 7
 
 
@@ -761,14 +632,14 @@ def test_a_leaning_step_says_what_held_it() -> None:
     judged = replace(judged, steps=(*judged.steps[:-1], step(NAMES[-1], leaning=True)))
     assert (
         "right with correct earlier steps in place of yours"
-        in Page(feedback_page(EXERCISE, judged)).text
+        in page_of(feedback_page(EXERCISE, judged)).text
     )
 
 
 def test_one_cause_that_stops_every_step_is_told_once() -> None:
     crash = Finding(Outcome.CRASHED, "Your code ends Python when it is loaded.")
     judged = verdict(wrong=dict.fromkeys(range(1, 12), crash), chain=breaks(1, Outcome.CRASHED))
-    text = Page(feedback_page(EXERCISE, judged)).text
+    text = page_of(feedback_page(EXERCISE, judged)).text
     assert text.count(crash.fact) == 2  # at the top, and at the first step
     assert text.count("The same as at step 1.") == 10
 
@@ -798,11 +669,11 @@ def test_a_rejected_submission_is_told_why_and_nothing_about_steps() -> None:
         wrong=dict.fromkeys(range(1, 12), reason),
         chain=ChainVerdict(Outcome.REJECTED, None, reason),
     )
-    text = Page(feedback_page(EXERCISE, judged)).text
+    text = page_of(feedback_page(EXERCISE, judged)).text
     assert "None of the 11 steps was run" in text
     assert text.count("Line 14 is not valid Python.") == 1
     assert "Step by step" not in text
-    row = next(line for line in printed([judged], 120).splitlines() if line.startswith("anna"))
+    row = next(line for line in table_of([judged], 120).splitlines() if line.startswith("anna"))
     assert " ?/22 Line 14 is not valid Python." in row
 
 
@@ -810,7 +681,7 @@ def test_a_fault_of_ours_is_told_as_ours_and_gives_no_points() -> None:
     ours = Finding(Outcome.INFRASTRUCTURE, "worker 7 did not answer")
     also = replace(ours, fact="worker 7 is gone")
     judged = verdict(wrong={3: ours}, chain=ChainVerdict(Outcome.INFRASTRUCTURE, None, also))
-    text = Page(feedback_page(EXERCISE, judged)).text
+    text = page_of(feedback_page(EXERCISE, judged)).text
     assert "Not graded yet" in text
     assert "The fault is on our side and costs you nothing" in text
     assert "of 22 points" not in text
@@ -820,22 +691,14 @@ def test_a_fault_of_ours_is_told_as_ours_and_gives_no_points() -> None:
 def test_a_chain_finding_that_no_step_tells_stands_under_the_sentence() -> None:
     finding = Finding(Outcome.WRONG_VALUES, "An earlier step overwrites x.", look="Copy x first.")
     judged = verdict(chain=ChainVerdict(Outcome.WRONG_VALUES, NAMES[3], finding))
-    text = Page(feedback_page(EXERCISE, judged)).text
+    text = page_of(feedback_page(EXERCISE, judged)).text
     assert text.index("joined, the first difference") < text.index("An earlier step overwrites x.")
-
-
-DETAILS = tuple(f"{n} " + "d" * 10**5 for n in range(99))
-
-
-def test_long_text_is_cut_on_the_page() -> None:
-    flood = Finding(Outcome.RAISED, "a" * 10**6, "b" * 10**6, "c" * 10**6, None, DETAILS)
-    assert len(feedback_page(EXERCISE, verdict(wrong={1: flood}))) < 60_000
 
 
 @pytest.mark.parametrize("wrong", [{}, {4: QUERY_AXIS}, {1: Outcome.NOT_WRITTEN}])
 def test_the_text_for_a_mail_says_what_the_page_says(wrong: dict[int, Wrong]) -> None:
     judged = verdict("ben", wrong, breaks(4) if wrong else PASSED, ("A remark of ours.",))
-    text, page = feedback_text(EXERCISE, judged), Page(feedback_page(EXERCISE, judged)).text
+    text, page = feedback_text(EXERCISE, judged), page_of(feedback_page(EXERCISE, judged)).text
     assert max(len(line) for line in text.splitlines()) <= 78
     assert _words(text) <= _words(page)
     running = " ".join(text.split())
@@ -877,7 +740,7 @@ def test_feedback_is_one_page_for_each_student_and_an_index_that_links_them(tmp_
 
 def links_of(path: Path) -> list[str]:
     """The links of a page to other files, in order."""
-    links = (a["href"] for tag, a in Page(path.read_text("utf-8")).tags if tag == "a")
+    links = (a["href"] for tag, a in page_of(path.read_text("utf-8")).tags if tag == "a")
     return [link for link in links if not link.startswith("#")]
 
 
@@ -892,7 +755,7 @@ def test_the_page_of_a_very_large_class_has_parts_that_lead_to_each_other(
         *("index.html", "index~2.html", "index~3.html")
     }
     files = (first, *sorted(tmp_path.glob("index~*")))
-    parts, links = [Page(path.read_text("utf-8")) for path in files], list(map(links_of, files))
+    parts, links = [page_of(path.read_text("utf-8")) for path in files], list(map(links_of, files))
     assert links[0][:2] == ["index~2.html", "index~3.html"]
     assert links[2][:2] == ["index.html", "index~2.html"] and links[2][2:] == ["s00100.html"]
     students = [link for each in links for link in each if link.startswith("s")]
@@ -902,14 +765,6 @@ def test_the_page_of_a_very_large_class_has_parts_that_lead_to_each_other(
     assert [path.name for path in tmp_path.iterdir()] == ["index.html"], "what is left of before"
 
 
-def luminance(color: str) -> float:
-    parts = [int(color[start : start + 2], 16) / 255 for start in (1, 3, 5)]
-    red, green, blue = (
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
-    )
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
 @pytest.mark.parametrize("scheme", [0, 1])
 def test_every_color_of_text_is_readable_in_light_and_dark(scheme: int) -> None:
     blocks = re.findall(r":root \{(.*?)\}", PAGES["right"], flags=re.DOTALL)
@@ -917,8 +772,8 @@ def test_every_color_of_text_is_readable_in_light_and_dark(scheme: int) -> None:
     colors = dict(re.findall(r"--(\w+): (#[0-9a-f]{6});", blocks[scheme]))
     for ground in ("ground", "panel"):
         for name in ("text", "soft", "right", "wrong", "other", "link"):
-            low, high = sorted((luminance(colors[ground]), luminance(colors[name])))
-            assert (high + 0.05) / (low + 0.05) >= 4.5, (name, ground)
+            pair = rgb(colors[ground]), rgb(colors[name])
+            assert contrast(*pair) >= READABLE, (name, ground)
 
 
 def test_a_wrong_step_has_its_hints_one_within_the_other_and_a_right_one_has_none() -> None:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from autograder.cli.follow_ups import find_follow_ups
 from autograder.grading.batch import grade_batch
@@ -29,6 +28,7 @@ from autograder.values.verdict import (
     VerdictOutlines,
 )
 from support.mixed_class import mixed_class
+from support.shown import printed
 from support.verdicts import EXERCISE, class_page, verdict
 
 BROKEN = "def softmax(scores:\n    return scores\n"
@@ -65,22 +65,15 @@ def said(submissions: Sequence[Submission]) -> dict[str, Said]:
             EXERCISE, verdicts, ClassContext(mistakes=[(each, "x = 1") for each in found])
         )
 
-    def table(verdicts: Sequence[Verdict]) -> str:
-        console = Console(record=True, width=200, file=None)
-        with console.capture() as captured:
-            console.print(class_table(EXERCISE, verdicts))
-        return captured.get()
-
-    def follow_ups(verdicts: Sequence[Verdict]) -> object:
-        return find_follow_ups(EXERCISE, verdicts, submissions, ClassGradebook())
-
     return {
         "class page": page,
-        "table": table,
+        "table": lambda verdicts: printed(class_table(EXERCISE, verdicts), width=200),
         "CSV": lambda verdicts: grades_csv(EXERCISE, verdicts),
         "summary": lambda verdicts: class_summary(EXERCISE, verdicts),
         "mistakes": lambda verdicts: misunderstandings(EXERCISE, verdicts),
-        "follow-ups": follow_ups,
+        "follow-ups": lambda verdicts: find_follow_ups(
+            EXERCISE, verdicts, submissions, ClassGradebook()
+        ),
     }
 
 

@@ -28,12 +28,7 @@ from support.verdicts import verdict
 ROOT = Path(__file__).resolve().parents[2]
 PUBLISHED = ROOT / "docs" / "verdict.schema.json"
 NAMED = Finding(
-    Outcome.WRONG_VALUES,
-    "a fact",
-    "right",
-    "look",
-    "a_name",
-    ("detail",),
+    *(Outcome.WRONG_VALUES, "a fact", "right", "look", "a_name", ("detail",)),
     matches=(("a_name", "words"),),
 )
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from autograder.reports.class_summary import chain_sentence, class_summary, first_line
 from autograder.reports.table import class_table
@@ -21,6 +19,7 @@ from autograder.values.verdict import (
     StepVerdict,
     Verdict,
 )
+from support.shown import printed
 from support.verdicts import class_page, feedback_page
 
 NAMES = ("softmax", "create_causal_mask", "scale_scores", "Attention")
@@ -119,13 +118,11 @@ def test_the_page_leads_with_the_layer_and_says_where_points_come_from() -> None
 
 
 def test_the_table_has_a_sign_for_what_the_layer_does() -> None:
-    console = Console(file=io.StringIO(), width=120, no_color=True)
-    console.print(class_table(EXERCISE, [verdict("by layer", "open", "right")]))
-    assert isinstance(console.file, io.StringIO)
-    table = console.file.getvalue()
+    roll = [verdict("by layer", "open", "right")]
+    table = printed(class_table(EXERCISE, roll), width=120)
     assert "+ · ✓ ✓" in table and "+ done by the layer" in table
     assert "6/8" in table and "2: the whole layer is right; " in table
-    assert "done by your layer" in class_page(EXERCISE, [verdict("by layer", "open", "right")])
+    assert "done by your layer" in class_page(EXERCISE, roll)
 
 
 def test_in_one_line_a_layer_that_does_everything_is_right() -> None:
@@ -138,9 +135,7 @@ def test_the_class_is_told_how_many_wrote_the_layer_only() -> None:
     sentences = class_summary(EXERCISE, [verdict("by layer", "by layer", "right"), ben])
     (said,) = [each for each in sentences if "whole layer" in each]
     assert "2 students" in said and "1 of them with points" in said
-    assert any(
-        "Not written most often: step 1, softmax, by 1 student" in each for each in sentences
-    )
+    assert "Not written most often: step 1, softmax, by 1 student" in " ".join(sentences)
 
 
 def test_a_step_by_the_layer_gets_its_points_and_never_more() -> None:

@@ -11,10 +11,8 @@ from __future__ import annotations
 import hashlib
 import re
 import sqlite3
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,15 +24,15 @@ import pytest
 from autograder.course import create_course
 from autograder.course.creation import Course, notebook_name, script_name
 from autograder.values.verdict import Outcome, Verdict
-from demo.run import command_environment, release
-from support.attack_corpus import Attack, Range, read_corpus, through_stock_nbgrader
-from support.attack_range import right_answer
+from demo.run import release
+from support.attack_corpus import Attack, read_corpus, through_stock_nbgrader
+from support.attack_range import Range, right_answer
 from support.gradebook_scores import scores
+from support.typed_commands import Run, attn, nbgrader
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
-ATTN = str(Path(sys.executable).with_name("attn"))
 ATTACKS = read_corpus()
 EXERCISES = tuple(sorted({attack.exercise for attack in ATTACKS}))
 HONEST = ("honest_notebook", "honest_script")
@@ -60,7 +58,7 @@ class Door:
     """A class that was graded: what was printed, and what was so before and after."""
 
     course: Course
-    runs: dict[str, subprocess.CompletedProcess[str]]
+    runs: dict[str, Run]
     before: dict[str, Any]
     after: dict[str, Any]
     files: tuple[dict[str, str], dict[str, str]]
@@ -134,47 +132,42 @@ def contents(course: Course) -> dict[str, str]:
     return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in plain}
 
 
-def through(course: Course, range_: Range, commands: dict[str, list[str]]) -> Door:
-    """Run one command for each exercise, and see what was so before and after."""
-    home = str(course.directory.parent)
-    names = ("HOME", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")
-    environment = command_environment() | {name: home for name in names} | {"COLUMNS": "200"}
-    before = {name: range_.state(name) for name in commands}
+def through(course: Course, range_: Range, command: Callable[[str], Run]) -> Door:
+    """Run a command for each exercise, and see what was so before and after."""
+    before = {name: range_.state(name) for name in course.exercises}
     files = contents(course)
     range_.listeners.flush()
-    runs = {
-        name: subprocess.run(
-            command,
-            cwd=course.directory,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        for name, command in commands.items()
-    }
-    after = {name: range_.state(name) for name in commands}
+    runs = {name: command(name) for name in course.exercises}
+    after = {name: range_.state(name) for name in course.exercises}
     return Door(course, runs, before, after, (files, contents(course)), range_.listeners.flush())
+
+
+def of_its_own(course: Course) -> dict[str, str]:
+    """The environment of somebody with nobody's settings but ours."""
+    names = ("HOME", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")
+    return {**dict.fromkeys(names, str(course.directory.parent)), "COLUMNS": "200"}
 
 
 @pytest.fixture(scope="module")
 def fast(range_: Range, tmp_path_factory: pytest.TempPathFactory) -> Door:
     """All attacks, through `attn grade`."""
     course = make_course(tmp_path_factory.mktemp("fast") / "course", range_, ATTACKS)
-    commands = {
-        name: [ATTN, "grade", str(course.directory), "--exercise", name] for name in EXERCISES
-    }
-    return through(course, range_, commands)
+    where: Any = {"folder": course.directory, **of_its_own(course)}
+    return through(course, range_, lambda name: attn("grade", ".", "--exercise", name, **where))
 
 
 @pytest.fixture(scope="module")
 def stock(range_: Range, tmp_path_factory: pytest.TempPathFactory) -> Door:
     """Those of `STOCK`, through `nbgrader autograde`."""
     course = make_course(tmp_path_factory.mktemp("stock") / "course", range_, STOCK)
-    commands = {
-        name: [sys.executable, "-m", "nbgrader", "autograde", name] for name in course.exercises
-    }
-    return through(course, range_, commands)
+    where: Any = {"folder": course.directory, **of_its_own(course)}
+    return through(course, range_, lambda name: nbgrader("autograde", name, **where))
+
+
+@pytest.fixture(params=["fast", "stock"])
+def door(request: pytest.FixtureRequest) -> Door:
+    found: Door = request.getfixturevalue(request.param)
+    return found
 
 
 def due(attack: Attack, given: dict[str, float], most: dict[str, float]) -> None:
@@ -217,33 +210,21 @@ def test_the_verdict_says_what_is_declared_and_what_the_gradebook_says(
     assert verdict.points == sum(fast.graded(attack.exercise)[student].values())
 
 
-@pytest.mark.parametrize("which", ["fast", "stock"])
-def test_honest_students_beside_them_get_full_marks(
-    which: str, range_: Range, request: pytest.FixtureRequest
-) -> None:
-    door = request.getfixturevalue(which)
+def test_honest_students_beside_them_get_full_marks(door: Door, range_: Range) -> None:
     for exercise in door.runs:
         points = range_.ground(exercise).exercise.points
         for student in HONEST:
             assert sum(door.graded(exercise)[student].values()) == points
 
 
-@pytest.mark.parametrize("which", ["fast", "stock"])
-def test_the_class_is_graded_whole_and_the_command_ends_well(
-    which: str, request: pytest.FixtureRequest
-) -> None:
-    door = request.getfixturevalue(which)
+def test_the_class_is_graded_whole_and_the_command_ends_well(door: Door) -> None:
     for exercise, run in door.runs.items():
-        assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-2000:]
-        assert "Traceback" not in run.stderr
+        assert run.code == 0, run.out[-2000:] + run.err[-2000:]
+        assert "Traceback" not in run.err
         assert set(door.graded(exercise)) == set(door.course.students(exercise))
 
 
-@pytest.mark.parametrize("which", ["fast", "stock"])
-def test_nothing_is_changed_and_nobody_was_reached(
-    which: str, request: pytest.FixtureRequest
-) -> None:
-    door = request.getfixturevalue(which)
+def test_nothing_is_changed_and_nobody_was_reached(door: Door) -> None:
     for exercise, before in door.before.items():
         changed = {what for what in before if before[what] != door.after[exercise].get(what)}
         assert changed == set()
@@ -252,13 +233,9 @@ def test_nothing_is_changed_and_nobody_was_reached(
     assert door.touched == ()
 
 
-@pytest.mark.parametrize("which", ["fast", "stock"])
-def test_no_canary_is_in_anything_that_was_written_or_printed(
-    which: str, range_: Range, request: pytest.FixtureRequest
-) -> None:
-    door = request.getfixturevalue(which)
+def test_no_canary_is_in_anything_that_was_written_or_printed(door: Door, range_: Range) -> None:
     for run in door.runs.values():
-        assert range_.found_in((run.stdout + run.stderr).encode()) == ()
+        assert range_.found_in(run.said.encode()) == ()
     written = [door.course.directory / name for name in ("graded", "autograded", "gradebook.db")]
     files = [path for folder in written for path in (folder, *folder.rglob("*")) if path.is_file()]
     assert files
@@ -266,22 +243,21 @@ def test_no_canary_is_in_anything_that_was_written_or_printed(
         assert range_.found_in(path.read_bytes()) == (), path
 
 
-@pytest.mark.parametrize("which", ["fast", "stock"])
-def test_what_is_printed_and_written_as_text_is_harmless(
-    which: str, request: pytest.FixtureRequest
-) -> None:
-    door = request.getfixturevalue(which)
+def test_what_is_printed_and_written_as_text_is_harmless(door: Door) -> None:
     for run in door.runs.values():
-        assert not UNSAFE.search(run.stdout), UNSAFE.search(run.stdout)
-        assert not re.search(r"^(::|##\[)", run.stdout, re.MULTILINE)
+        assert not UNSAFE.search(run.out), UNSAFE.search(run.out)
+        assert not re.search(r"^(::|##\[)", run.out, re.MULTILINE)
     for exercise in door.runs:
         for page in (door.course.graded(exercise) / "feedback").glob("*.html"):
             text = page.read_text(encoding="utf-8")
             assert not LIVE.search(text) and not UNSAFE.search(text), page
-        table = door.course.graded(exercise) / "grades.csv"
-        if which == "fast":
-            cells = re.split(r"[,\n]", table.read_text(encoding="utf-8-sig"))
-            assert not [cell for cell in cells if re.match(r'"?[=+@\t\r]', cell)]
+
+
+def test_no_cell_of_the_table_is_a_formula(fast: Door) -> None:
+    for exercise in fast.runs:
+        table = fast.course.graded(exercise) / "grades.csv"
+        cells = re.split(r"[,\n]", table.read_text(encoding="utf-8-sig"))
+        assert not [cell for cell in cells if re.match(r'"?[=+@\t\r]', cell)]
 
 
 def test_the_pages_of_nbgrader_run_nothing_that_an_honest_page_does_not(fast: Door) -> None:
@@ -289,20 +265,10 @@ def test_the_pages_of_nbgrader_run_nothing_that_an_honest_page_does_not(fast: Do
     hostile = {student for student, one in BY_STUDENT.items() if set(one.rows) & HOSTILE_TEXT}
     chosen = (hostile & set(course.students(exercise))) | set(HONEST)
     others = set(course.students(exercise)) - chosen
-    home = str(course.directory.parent)
-    run = subprocess.run(
-        [
-            *(sys.executable, "-m", "nbgrader", "generate_feedback", exercise),
-            f"--CourseDirectory.student_id_exclude={','.join(others)}",
-            *("--CourseFeedback.kit_pages=False", "--force"),
-        ],
-        cwd=course.directory,
-        env=command_environment() | {"HOME": home, "JUPYTER_CONFIG_DIR": home},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
+    left_out = f"--CourseDirectory.student_id_exclude={','.join(others)}"
+    words = ("generate_feedback", exercise, left_out, "--CourseFeedback.kit_pages=False", "--force")
+    run = nbgrader(*words, folder=course.directory, **of_its_own(course))
+    assert run.code == 0, run.err
     pages = {student: course.feedback(exercise, student) for student in chosen}
     live = {
         student: Counter(RUNS.findall((folder / f"{exercise}.html").read_text(encoding="utf-8")))

@@ -27,6 +27,7 @@ from _pytest.mark import ParameterSet
 
 from autograder.grading.batch import grade_batch
 from autograder.grading.watched_process import WorkProgress
+from autograder.reports.grades_csv import read_verdicts
 from autograder.sandbox import SandboxedStudent
 from autograder.submission.reading import read_submission
 from autograder.values.request import Request
@@ -44,6 +45,7 @@ from support.attack_corpus import (
     read_corpus,
 )
 from support.attack_range import LITTER, Range, right_answer
+from support.typed_commands import attn
 
 TESTS = Path(__file__).resolve().parents[1]
 ATTACKS = read_corpus()
@@ -426,14 +428,10 @@ def test_the_command_that_grades_a_folder_comes_to_the_same_verdicts(tmp_path: P
     answers = {attack.name: "\n\n# %%\n".join(attack.cells({})) for attack in attacks}
     for student, text in {"honest": right_answer(NUMPY), **answers}.items():
         (class_ / f"{student}.py").write_text(text, encoding="utf-8")
-    command = [sys.executable, "-m", "autograder.cli", "grade", str(class_), "--exercise", NUMPY]
-    where = ["--solutions", str(TESTS.parent / "solutions"), "--processes", "1"]
-    run = subprocess.run(
-        [*command, *where], cwd=TESTS.parent, capture_output=True, text=True, check=False
-    )
-    assert run.returncode == 0, run.stdout + run.stderr
-    files = tmp_path.glob("class-graded/verdicts/*.json")
-    read = (Verdict.from_json(path.read_text(encoding="utf-8")) for path in files)
+    words = ("grade", class_, "--exercise", NUMPY, "--processes", "1")
+    run = attn(*words, folder=TESTS.parent)
+    assert run.code == 0, run.said
+    read = read_verdicts(tmp_path / "class-graded" / "verdicts")
     verdicts = {verdict.student: verdict for verdict in read}
     honest = verdicts["honest"]
     assert honest.points == honest.max_points

@@ -5,26 +5,24 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
-import venv
 from collections.abc import Callable
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pytest
-from rich.console import Console
 
 import autograder
 from autograder.sandbox import doctor as examination
 from autograder.sandbox.doctor import Examination, as_json, examine, installation, tell
 from autograder.sandbox.measurement import SYSTEMS
 from autograder.sandbox.measurement import remedy_for as remedy
+from sandbox.installations import PACKAGES, new_environment, run_bare
 from support.machines import as_in_docker, as_ordinary_user, in_view, refusing
+from support.shown import printed
+from support.typed_commands import Run
 
 ATTN = [sys.executable, "-B", "-m", "autograder.cli", "doctor"]
 # The same, where a loop without end is stopped after a tenth of a second and not after one.
@@ -50,30 +48,21 @@ Wrap = Callable[[list[str]], list[str]]
 def doctor(
     wrap: Wrap = list,
     *words: str,
-    cwd: Path = FOLDER,
+    folder: Path = FOLDER,
     path: str = "",
     command: list[str] = QUICKLY,
-) -> subprocess.CompletedProcess[str]:
+) -> Run:
     """Run `attn doctor` as `wrap` makes it run elsewhere, in a terminal of 80 columns."""
     package = Path(autograder.__file__).parent
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": path or str(package.parent)}
-    return subprocess.run(
-        wrap([*command, *words]),
-        cwd=cwd,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    environment = {"PYTHONPATH": path or str(package.parent)}
+    return run_bare(wrap([*command, *words]), environment, folder)
 
 
 def findings(wrap: Wrap = list) -> dict[str, Any]:
     run = doctor(wrap, "--json")
-    assert run.stderr == "" and run.returncode in (0, 1), run.stdout + run.stderr
-    found: dict[str, Any] = json.loads(run.stdout)
-    assert run.returncode == (0 if found["grading"] else 1)
-    return found
+    assert run.err == "" and run.code in (0, 1), run.said
+    assert run.code == (0 if run.document["grading"] else 1)
+    return run.document
 
 
 def in_a_bare_container(command: list[str]) -> list[str]:
@@ -116,10 +105,7 @@ def test_this_machine_can_grade_and_that_reads_well_in_a_small_terminal(
     ended = {t["tried"]: t["ended"] for one in found["demands"] for t in one["trials"]}
     assert ended["loop without end"] == "timed out"
     assert ended["print without end"] == "output limit"
-    console = Console(file=StringIO(), width=80)
-    console.print(tell(examined))
-    assert isinstance(console.file, StringIO)
-    shown = console.file.getvalue()
+    shown = printed(tell(examined), width=80)
     assert "\x1b" not in shown and max(map(len, shown.splitlines())) <= 80
     for line in ("✓   mount namespace", "✓   files hidden", "level: ", "code here: yes"):
         assert line in shown, shown
@@ -128,8 +114,8 @@ def test_this_machine_can_grade_and_that_reads_well_in_a_small_terminal(
 @pytest.mark.slow
 def test_the_command_says_so_with_its_own_limits_too() -> None:
     run = doctor(command=ATTN)
-    assert run.returncode == 0 and run.stderr == "", run.stdout + run.stderr
-    assert "grade untrusted code here: yes" in run.stdout
+    assert run.code == 0 and run.err == "", run.said
+    assert "grade untrusted code here: yes" in run.out
 
 
 @pytest.mark.slow
@@ -153,13 +139,13 @@ def test_in_a_container_the_namespaces_are_missing_and_not_needed() -> None:
 
 def test_where_files_cannot_be_hidden_the_doctor_says_why_and_what_to_do() -> None:
     run = doctor(in_a_bare_container)
-    assert run.returncode == 1 and run.stderr == ""
-    assert "level: process" in run.stdout
-    assert "grade untrusted code here: no" in run.stdout
+    assert run.code == 1 and run.err == ""
+    assert "level: process" in run.out
+    assert "grade untrusted code here: no" in run.out
     for words in ("can read", "it came with Linux", "cure: use a kernel with Landlock"):
-        assert words in run.stdout
-    assert "✗ files hidden" in " ".join(run.stdout.split())
-    assert "work on the exercises here: yes" in run.stdout
+        assert words in run.out
+    assert "✗ files hidden" in " ".join(run.out.split())
+    assert "work on the exercises here: yes" in run.out
 
 
 @pytest.mark.slow
@@ -182,11 +168,11 @@ if os.geteuid() == 0:  # only root's workers become another user
             run = doctor(
                 lambda command: in_view(refusing("namespaces", command)),
                 "--json",
-                cwd=Path(shut),
+                folder=Path(shut),
                 path=str(copy.parent),
             )
-        found = json.loads(run.stdout)
-        assert run.returncode == 1 and found["shortfall"]["place"] == shut
+        found = run.document
+        assert run.code == 1 and found["shortfall"]["place"] == shut
         (reach,) = [layer for layer in found["layers"] if layer["name"] == "interpreter in reach"]
         assert not reach["held"] and shut in reach["fact"] and "ordinary user" in reach["remedy"]
         assert found["level"] == "process"  # what is left is a worker that stays root
@@ -195,28 +181,24 @@ if os.geteuid() == 0:  # only root's workers become another user
 @pytest.fixture(scope="module")
 def student(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The interpreter of a student's installation: what checks need, nothing to grade with."""
-    folder = tmp_path_factory.mktemp("student")
-    venv.create(folder, with_pip=False)
-    (site,) = (folder / "lib").glob("python3*/site-packages")
-    packages = Path(np.__file__).parents[1]
+    python, site = new_environment(tmp_path_factory.mktemp("student"))
     names = "numpy pytest _pytest pluggy iniconfig packaging pygments click rich markdown_it mdurl"
-    for name in names.split():
-        for source in (*packages.glob(name), *packages.glob(f"{name}-*.dist-info")):
-            (site / source.name).symlink_to(source)
-    (libraries,) = packages.glob("numpy.libs")
-    (site / libraries.name).symlink_to(libraries)
-    return str(folder / "bin" / "python")
+    patterns = [pattern for name in names.split() for pattern in (name, f"{name}-*.dist-info")]
+    for pattern in ("numpy.libs", *patterns):
+        for package in PACKAGES.glob(pattern):
+            (site / package.name).symlink_to(package)
+    return python
 
 
 def test_a_students_installation_can_learn_and_not_grade(student: str, tmp_path: Path) -> None:
-    run = doctor(lambda command: [student, *command[1:]], cwd=tmp_path)
-    assert run.returncode == 1 and run.stderr == "", run.stderr
-    assert "work on the exercises here: yes" in run.stdout
-    assert "grade untrusted code here: no" in run.stdout
+    run = doctor(lambda command: [student, *command[1:]], folder=tmp_path)
+    assert run.code == 1 and run.err == "", run.err
+    assert "work on the exercises here: yes" in run.out
+    assert "grade untrusted code here: no" in run.out
     for name in (*OPTIONAL, "libseccomp"):
-        assert f"·   {name}" in run.stdout
-    assert "pip install pyseccomp" in " ".join(run.stdout.split())
-    assert "Traceback" not in run.stdout
+        assert f"·   {name}" in run.out
+    assert "pip install pyseccomp" in " ".join(run.out.split())
+    assert "Traceback" not in run.out
 
 
 # Lets the standard library and the packages in, then says that this is another system.
@@ -244,8 +226,8 @@ ABSENT = {
 @pytest.mark.parametrize("system", ABSENT)
 def test_where_there_is_no_linux_grading_is_refused_and_not_pretended(system: str) -> None:
     run = doctor(lambda _: [sys.executable, "-B", "-c", ELSEWHERE, system, *ABSENT[system]])
-    assert run.returncode == 1 and run.stderr == "", run.stderr
-    words = " ".join(run.stdout.split())
+    assert run.code == 1 and run.err == "", run.err
+    words = " ".join(run.out.split())
     assert "work on the exercises here: yes" in words
     assert "grade untrusted code here: no" in words
     assert f"{SYSTEMS[system]} cannot hide files" in words
@@ -297,10 +279,7 @@ def test_a_full_disk_is_no_place_to_work_and_is_named(
 ) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: Usage(1 << 40, 1 << 40, 0))
     found = Examination("Linux", "ada", (), (), None, None, installation(tmp_path))
-    console = Console(file=StringIO(), width=200)
-    console.print(tell(found))
-    assert isinstance(console.file, StringIO)
-    shown = console.file.getvalue()
+    shown = printed(tell(found), width=200)
     assert not found.learning
     for words in ("✗   this folder", " 0 MB free", "work on the exercises here: no"):
         assert words in shown, shown
@@ -318,10 +297,10 @@ def test_a_full_disk_is_no_place_to_work_and_is_named(
 def test_the_doctor_has_words_for_awkward_circumstances(
     script: str, exercises: bool, tmp_path: Path
 ) -> None:
-    run = doctor(lambda command: ["sh", "-c", script, str(tmp_path), *command], cwd=tmp_path)
-    assert run.returncode == 0 and run.stderr == "", run.stderr
-    assert f"work on the exercises here: {'yes' if exercises else 'no'}" in run.stdout
-    assert ("✗   this folder" in run.stdout) != exercises
+    run = doctor(lambda command: ["sh", "-c", script, str(tmp_path), *command], folder=tmp_path)
+    assert run.code == 0 and run.err == "", run.err
+    assert f"work on the exercises here: {'yes' if exercises else 'no'}" in run.out
+    assert ("✗   this folder" in run.out) != exercises
 
 
 SWITCHES = {

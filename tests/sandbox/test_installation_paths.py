@@ -6,37 +6,33 @@ to stay hidden. Where a library cannot be loaded for it all the same, the real c
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from _pytest.mark import ParameterSet
 
-from autograder.sandbox import SandboxedStudent, Zygote, access
-from autograder.sandbox.access import PackageFolders, find_package_folders
-from autograder.sandbox.zygote import load_failure
+from autograder.sandbox import Zygote, access
+from autograder.sandbox.access import find_package_folders
 from autograder.values.exercise import Limits
-from autograder.values.request import Request, Returned
-from sandbox.linked_files import link
+from sandbox.installations import PACKAGES, new_environment, put_packages, run_bare
+from sandbox.questions import value_of
 from support.machines import as_in_docker, as_ordinary_user, refusing
+from support.typed_commands import Run
 
 pytestmark = pytest.mark.slow  # installations of several kinds, a class graded in each
 
 TESTS = Path(__file__).resolve().parents[1]
 ROOT = TESTS.parent
-INSTALLED = Path(np.__file__).parents[1]
 VERSION = f"python{sys.version_info.major}.{sys.version_info.minor}"
 ANSWER = str(TESTS / "sandbox" / "sandboxed_answer.py")
+DOCTOR = ("-m", "autograder.cli", "doctor", "--json")
 NAME = "numpy_single_head"
 NEEDED = (
     "numpy numpy.libs numpy-*.dist-info pyseccomp.py click rich markdown_it mdurl pygments pytest "
@@ -46,89 +42,54 @@ NEEDED = (
 
 @dataclass(frozen=True)
 class Installation:
-    """An interpreter, its environment variables, and the folder that its NumPy lies in."""
+    """An interpreter, the folder that its NumPy lies in, and its environment variables."""
 
     python: str
-    environment: dict[str, str]
     packages: Path
+    environment: dict[str, str] = field(default_factory=dict)
 
-    def run(self, *words: str, wrap: Callable[[list[str]], list[str]] = list) -> str:
-        """Run the interpreter from `/`, elsewhere as `wrap` has it; return what it prints."""
-        return self.started(*words, wrap=wrap).stdout
-
-    def started(
-        self, *words: str, wrap: Callable[[list[str]], list[str]] = list
-    ) -> subprocess.CompletedProcess[str]:
-        """Run the interpreter as `run` does; return how that ended."""
-        environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **self.environment}
-        run = subprocess.run(
-            wrap([self.python, "-B", *words]),
-            cwd="/",
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=300,
-        )
-        assert "Traceback" not in run.stderr, run.stderr
+    def run(self, *words: str, wrap: Callable[[list[str]], list[str]] = list) -> Run:
+        """Run the interpreter from `/`, elsewhere as `wrap` has it."""
+        command = wrap([self.python, "-B", *words])
+        run = run_bare(command, {"PYTHONPATH": str(ROOT), **self.environment})
+        assert "Traceback" not in run.err, run.err
         return run
 
     def answer(self, wrap: Callable[[list[str]], list[str]] = list) -> dict[str, Any]:
         """Return what `sandboxed_answer.py` says."""
-        said: dict[str, Any] = json.loads(self.run(ANSWER, wrap=wrap))
-        return said
-
-
-def fill(folder: Path, put: Callable[[str, str], object]) -> None:
-    """Put what the sandbox needs into `folder`, each file by `put`."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for source in (path for name in NEEDED for path in INSTALLED.glob(name)):
-        target = folder / source.name
-        if source.is_dir():
-            kept_out = shutil.ignore_patterns("__pycache__", "tests")
-            shutil.copytree(source, target, ignore=kept_out, copy_function=put)
-        else:
-            put(str(source), str(target))
-
-
-def environment_in(folder: Path) -> tuple[str, Path]:
-    """Make an environment with nothing in it; return its interpreter and its site-packages."""
-    command = [sys.executable, "-m", "venv", "--without-pip", str(folder)]
-    subprocess.run(command, check=True, env={"PATH": os.environ["PATH"]})
-    return str(folder / "bin" / "python"), folder / "lib" / VERSION / "site-packages"
+        return self.run(ANSWER, wrap=wrap).document
 
 
 def reached_by_pth(place: Path, target: Path) -> Installation:
     """Return an environment in `place` whose import path goes on in `target`."""
-    python, site = environment_in(place / "venv")
+    python, site = new_environment(place / "venv")
     (site / "elsewhere.pth").write_text(f"{target}\n", encoding="utf-8")
-    return Installation(python, {}, target)
+    return Installation(python, target)
 
 
 def by_pth(place: Path) -> Installation:
-    fill(place / "shared packages", link)
+    put_packages(place / "shared packages", NEEDED)
     return reached_by_pth(place, place / "shared packages")
 
 
 def in_the_user_site(place: Path) -> Installation:
     site = place / ".local" / "lib" / VERSION / "site-packages"
-    fill(site, link)
+    put_packages(site, NEEDED)
     base = Path(sys.base_prefix) / "bin" / VERSION
     home = {"HOME": str(place), "PYTHONUSERBASE": str(place / ".local")}
-    return Installation(str(base), home, site)
+    return Installation(str(base), site, home)
 
 
 def as_links(place: Path) -> Installation:
     """Packages as stores of packages have them: a link for each in site-packages."""
-    fill(place / "store", link)
-    python, site = environment_in(place / "venv")
+    put_packages(place / "store", NEEDED)
+    python, site = new_environment(place / "venv")
     for package in (place / "store").iterdir():
         (site / package.name).symlink_to(package)
-    return Installation(python, {}, place / "store")
+    return Installation(python, place / "store")
 
 
 KINDS = {"a .pth file": by_pth, "the user site": in_the_user_site, "links": as_links}
-FIRST = next(iter(KINDS))
 
 
 @contextmanager
@@ -163,18 +124,8 @@ LEVELS: dict[str, Callable[[list[str]], list[str]]] = {
 }
 
 
-def kinds_and_levels() -> Iterator[ParameterSet]:
-    """Every kind at every level; the fast tests take all but the first at one level only."""
-    for kind in KINDS:
-        for level in LEVELS:
-            fast = kind == FIRST or level == "full"
-            marks = () if fast else pytest.mark.slow
-            yield pytest.param(kind, level, id=f"{kind}-{level}", marks=marks)
-
-
-@pytest.mark.parametrize(
-    ("installation", "level"), list(kinds_and_levels()), indirect=["installation"], scope="module"
-)
+@pytest.mark.parametrize("installation", KINDS, indirect=True, scope="module")
+@pytest.mark.parametrize("level", LEVELS)
 def test_packages_are_shown_to_workers_wherever_the_interpreter_finds_them(
     installation: Installation, level: str
 ) -> None:
@@ -183,36 +134,33 @@ def test_packages_are_shown_to_workers_wherever_the_interpreter_finds_them(
     assert said["level"] == level.partition(",")[0], said
 
 
-@pytest.mark.parametrize(
-    "installation",
-    [pytest.param(kind, marks=() if kind == FIRST else pytest.mark.slow) for kind in KINDS],
-    indirect=True,
-    scope="module",
-)
+@pytest.mark.parametrize("installation", KINDS, indirect=True, scope="module")
 def test_the_doctor_can_grade_there_and_says_where_packages_are_from(
     installation: Installation,
 ) -> None:
-    found = json.loads(installation.run("-m", "autograder.cli", "doctor", "--json"))
+    found = installation.run(*DOCTOR).document
     (layer,) = (each for each in found["layers"] if each["name"] == "interpreter in reach")
     assert found["shortfall"] is None and layer["held"], found["shortfall"]
     assert str(installation.packages) in layer["fact"], layer
 
 
-@pytest.fixture
-def class_of_one(tmp_path: Path) -> Path:
-    folder = tmp_path / "homework"
+def class_of_one(folder: Path) -> Path:
     folder.mkdir()
     shutil.copy(ROOT / "solutions" / NAME / "solution.py", folder / "ada.py")
     return folder
 
 
+def grading(class_: Path) -> list[str]:
+    words = ["-m", "autograder.cli", "grade", str(class_), "--exercise", NAME]
+    return [*words, "--solutions", str(ROOT / "solutions")]
+
+
 def test_a_class_is_graded_with_every_package_behind_a_pth_file(
-    place: Path, class_of_one: Path
+    place: Path, tmp_path: Path
 ) -> None:
-    installation = reached_by_pth(place, INSTALLED)
-    command = ["-m", "autograder.cli", "grade", str(class_of_one), "--exercise", NAME]
-    said = installation.run(*command, "--solutions", str(ROOT / "solutions"))
-    assert "22/22" in said and "Protection while grading: full" in said, said
+    installation = reached_by_pth(place, PACKAGES)
+    run = installation.run(*grading(class_of_one(tmp_path / "homework")))
+    assert "22/22" in run.out and "Protection while grading: full" in run.out, run.out
 
 
 def test_libraries_behind_a_clusters_library_path_are_found(place: Path) -> None:
@@ -260,7 +208,7 @@ def test_a_folder_on_the_path_that_is_not_for_packages_stays_hidden(
     (site / "course.pth").write_text(f"{course}\n{exercise}\n{place}\n/\n", encoding="utf-8")
     asked = [course / "gradebook.db", exercise / "solution.py", place / "notes.txt", course, place]
     words = [*map(str, (course / "solutions", *asked, installation.packages / "numpy"))]
-    said = json.loads(installation.run("-c", SHOWS, *words, wrap=LEVELS[level]))
+    said = installation.run("-c", SHOWS, *words, wrap=LEVELS[level]).document
     assert said.pop(str(installation.packages / "numpy")) == "done", said
     # With namespaces a folder above a package is there, with the package and nothing else in it.
     seen = {path for path, ended in said.items() if ended == "done"} - {str(place)}
@@ -288,8 +236,11 @@ def packages(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_folder_of_packages_is_shown(monkeypatch: pytest.MonkeyPatch, packages: Path) -> None:
+def test_a_folder_is_shown_where_packages_are_installed_in_it(
+    monkeypatch: pytest.MonkeyPatch, packages: Path, tmp_path: Path
+) -> None:
     assert excluded(monkeypatch, packages) == ""
+    assert "no package is installed in it" in excluded(monkeypatch, tmp_path)
 
 
 def test_the_order_of_the_import_path_is_kept(
@@ -309,9 +260,8 @@ def test_a_folder_that_holds_a_secret_or_lies_in_one_is_kept_from_workers(
 ) -> None:
     inside = packages / "solutions"
     inside.mkdir()
-    assert "must stay hidden" in excluded(monkeypatch, packages, inside)
-    assert "must stay hidden" in excluded(monkeypatch, packages, packages)
-    assert "must stay hidden" in excluded(monkeypatch, packages, packages.parent)
+    for secret in (inside, packages, packages.parent):
+        assert "must stay hidden" in excluded(monkeypatch, packages, secret)
 
 
 def test_a_link_to_a_secret_is_no_way_round(
@@ -354,12 +304,6 @@ def test_the_kits_own_folder_and_what_lies_in_it_are_kept_from_workers(
     assert excluded(monkeypatch, packages) == ""  # pip has put the kit among other packages
 
 
-def test_a_folder_without_packages_is_kept_from_workers(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    assert "no package is installed in it" in excluded(monkeypatch, tmp_path)
-
-
 def test_a_plan_with_thousands_of_folders_still_reaches_the_zygote(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -367,29 +311,22 @@ def test_a_plan_with_thousands_of_folders_still_reaches_the_zygote(
     for folder in folders:
         folder.mkdir(parents=True)
     put_on_path(monkeypatch, *folders)
-    with (
-        Zygote("numpy", Limits(memory_megabytes=256)) as zygote,
-        SandboxedStudent(zygote, ("def f(): return 1",), seed=1) as student,
-    ):
-        reply = student.ask(Request("f"))
-    assert isinstance(reply, Returned) and reply.value == 1
+    with Zygote("numpy", Limits(memory_megabytes=256)) as zygote:
+        assert value_of(zygote, "def f(): return 1") == 1
 
 
 def test_a_folder_of_packages_in_which_hand_ins_lie_is_not_shown(place: Path) -> None:
     installation = by_pth(place)
-    homework = installation.packages / "homework"
-    homework.mkdir()
-    shutil.copy(ROOT / "solutions" / NAME / "solution.py", homework / "ada.py")
-    said = installation.run("-c", LOAD_BESIDE.format(hidden=str(homework)))
-    assert f"it holds {homework}, which must stay hidden" in json.loads(said)["fact"], said
+    homework = class_of_one(installation.packages / "homework")
+    hidden = f"it holds {homework}, which must stay hidden"
+    assert hidden in load_failure(installation, "numpy", str(homework))["fact"]
     # The command says the same, where all but NumPy is in the environment.
     site = Path(installation.python).parents[1] / "lib" / VERSION / "site-packages"
-    for package in INSTALLED.iterdir():
+    for package in PACKAGES.iterdir():
         if not package.name.startswith("numpy"):
             (site / package.name).symlink_to(package)
-    command = ["-m", "autograder.cli", "grade", str(homework), "--exercise", NAME]
-    run = installation.started(*command, "--solutions", str(ROOT / "solutions"))
-    assert run.returncode == 2 and f"it holds {homework}, which must stay" in run.stderr, run.stderr
+    run = installation.run(*grading(homework))
+    assert run.code == 2 and f"it holds {homework}, which must stay" in run.err, run.err
     assert not homework.with_name("homework-graded").exists()
 
 
@@ -413,10 +350,30 @@ def refusal(installation: Installation) -> dict[str, Any]:
     """Return the refusal, which the doctor tells too, and which never says to install NumPy."""
     said = installation.answer()
     assert set(said) == {"fact", "place", "cure"}, said
-    found = json.loads(installation.run("-m", "autograder.cli", "doctor", "--json"))
+    found = installation.run(*DOCTOR).document
     assert found["shortfall"] == said and not found["grading"]
     assert "pip install numpy" not in str(said) + str(found["layers"])
     return said
+
+
+LOAD = """
+import json, sys
+from pathlib import Path
+from autograder.errors import KitError
+from autograder.values.exercise import Limits
+from autograder.sandbox import Zygote
+library, *hidden = sys.argv[1:]
+try:
+    with Zygote(library, Limits(memory_megabytes=256), hidden=(*map(Path, hidden),)):
+        pass
+except KitError as error:
+    print(json.dumps({"fact": error.fact, "place": error.place, "cure": error.cure}))
+"""
+
+
+def load_failure(installation: Installation, library: str, *hidden: str) -> dict[str, Any]:
+    """Return how it is refused to show a library to workers."""
+    return installation.run("-c", LOAD, library, *hidden).document
 
 
 def test_packages_right_in_a_home_are_not_shown_and_the_folder_is_named(place: Path) -> None:
@@ -450,75 +407,44 @@ sys.meta_path.append(Finder)
 
 
 def test_a_package_that_only_an_import_hook_finds_is_named(place: Path) -> None:
-    python, site = environment_in(place / "venv")
-    fill(place / "sources", link)
+    python, site = new_environment(place / "venv")
+    put_packages(place / "sources", NEEDED)
     for package in (place / "sources").iterdir():
         if package.name not in ("numpy", "numpy.libs"):
             package.rename(site / package.name)
     (site / "hook.py").write_text(FINDER.format(folder=str(place / "sources")), encoding="utf-8")
     (site / "hook.pth").write_text("import hook\n", encoding="utf-8")
-    said = refusal(Installation(python, {}, place / "sources"))
+    said = refusal(Installation(python, place / "sources"))
     assert f"numpy lies in {place / 'sources' / 'numpy'}" in said["fact"]
     assert "--editable" in said["cure"]
 
 
-def test_a_package_that_is_broken_everywhere_is_not_called_a_fault_of_the_sandbox(
-    place: Path,
+# What lies where PyTorch should, with `{place}` for the place of all; what is told; and its cure.
+BROKEN = {
+    "broken everywhere": (
+        "raise OSError('libtorch.so: cannot open shared object file')",
+        ("inside the sandbox or outside", "libtorch.so", "at {place}/shared packages/torch"),
+        "",
+    ),
+    "a file that is not shown": ("open('{place}/driver')", ("loads outside", "{place}/driver"), ""),
+    "another that is missing": (
+        "import sympy",
+        ("torch, which needs sympy: sympy is not installed",),
+        "pip install sympy",
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "told", "cure"), BROKEN.values(), ids=BROKEN)
+def test_what_keeps_a_package_from_being_loaded_is_named(
+    place: Path, code: str, told: tuple[str, ...], cure: str
 ) -> None:
     installation = by_pth(place)
-    (place / "shared packages" / "torch").mkdir()
-    (place / "shared packages" / "torch" / "__init__.py").write_text(
-        "raise OSError('libtorch.so: cannot open shared object file')", encoding="utf-8"
-    )
-    said = json.loads(installation.run("-c", LOAD.format(library="torch")))
-    assert "inside the sandbox or outside" in said["fact"] and "libtorch.so" in said["fact"], said
-    assert said["place"] == str(place / "shared packages" / "torch")
-
-
-def test_a_library_that_needs_a_file_which_is_not_shown_is_told_so(place: Path) -> None:
-    installation = by_pth(place)
     (place / "driver").write_text("", encoding="ascii")
-    (place / "shared packages" / "torch.py").write_text(
-        f"open({str(place / 'driver')!r})", encoding="utf-8"
-    )
-    said = json.loads(installation.run("-c", LOAD.format(library="torch")))
-    assert "loads outside" in said["fact"] and str(place / "driver") in said["fact"], said
-
-
-def test_a_library_that_lacks_another_names_the_other(place: Path) -> None:
-    installation = by_pth(place)
-    (place / "shared packages" / "torch.py").write_text("import sympy", encoding="utf-8")
-    said = json.loads(installation.run("-c", LOAD.format(library="torch")))
-    assert "torch, which needs sympy: sympy is not installed" in said["fact"], said
-    assert "pip install sympy" in said["cure"]
-
-
-LOAD_BESIDE = """
-import json
-from pathlib import Path
-from autograder.errors import KitError
-from autograder.values.exercise import Limits
-from autograder.sandbox import Zygote
-try:
-    with Zygote("numpy", Limits(memory_megabytes=256), hidden=(Path({hidden!r}),)):
-        pass
-except KitError as error:
-    print(json.dumps({{"fact": error.fact}}))
-"""
-LOAD = """
-import json
-from autograder.errors import KitError
-from autograder.values.exercise import Limits
-from autograder.sandbox import Zygote
-try:
-    with Zygote({library!r}, Limits(memory_megabytes=256)):
-        pass
-except KitError as error:
-    print(json.dumps({{"fact": error.fact, "place": error.place, "cure": error.cure}}))
-"""
-
-
-def test_only_a_library_that_is_nowhere_is_to_be_installed() -> None:
-    error = load_failure("no_such_library", {"failed": "it", "module": ""}, PackageFolders(()))
-    assert "is not installed for this Python" in error.fact and error.place == sys.executable
-    assert error.cure.endswith("-m pip install no_such_library`")
+    torch = installation.packages / "torch"
+    torch.mkdir()
+    (torch / "__init__.py").write_text(code.format(place=place), encoding="utf-8")
+    said = load_failure(installation, "torch")
+    fact = f"{said['fact']} at {said['place']}"
+    assert all(words.format(place=place) in fact for words in told), said
+    assert cure in said["cure"], said

@@ -12,13 +12,13 @@ import re
 import shlex
 import shutil
 import sqlite3
-import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -29,6 +29,7 @@ from autograder.grading.journal import JOURNAL
 from autograder.values.this_machine import fault_of, limit_named_in
 from support.machines import as_ordinary_user
 from support.measured_processes import UNMEASURED
+from support.typed_commands import Run, attn
 
 pytestmark = pytest.mark.slow  # machines with one fault each, a class graded on each
 
@@ -39,36 +40,19 @@ ATTN = [sys.executable, "-B", "-m", "autograder.cli"]
 REFUSED = 2
 
 
-@dataclass(frozen=True)
-class Run:
-    """How a command ended, and what it printed."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def error(self) -> dict[str, str]:
-        """Fact, place and cure of the error, which has to have all three and nothing else."""
-        assert self.code == REFUSED, self.out + self.err
-        lines = re.findall(r"^(error|  where|  cure): +(\S.*)$", self.err, re.MULTILINE)
-        assert [name.strip() for name, _ in lines] == ["error", "where", "cure"], self.err
-        assert len(self.err.splitlines()) == 3, self.err
-        return {name.strip(): text for name, text in lines}
+def error_of(run: Run) -> dict[str, str]:
+    """Fact, place and cure of the error, which has to have all three and nothing else."""
+    assert run.code == REFUSED, run.said
+    lines = re.findall(r"^(error|  where|  cure): +(\S.*)$", run.err, re.MULTILINE)
+    assert [name.strip() for name, _ in lines] == ["error", "where", "cure"], run.err
+    assert len(run.err.splitlines()) == 3, run.err
+    return {name.strip(): text for name, text in lines}
 
 
-def run(command: list[str], *, cwd: Path = ROOT, environment: dict[str, str] | None = None) -> Run:
-    own = {"PYTHONPATH": str(ROOT), "COLUMNS": "200"}
-    done = subprocess.run(
-        command,
-        cwd=cwd,
-        env=os.environ | UNMEASURED | own | (environment or {}),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    return Run(done.returncode, done.stdout, done.stderr)
+def run(command: list[str], environment: Mapping[str, str] = MappingProxyType({})) -> Run:
+    first, *others = command
+    own = {"PYTHONPATH": str(ROOT), "COLUMNS": "200", **UNMEASURED, **environment}
+    return attn(*others, command=first, folder=ROOT, **own)
 
 
 def limited(*limits: str) -> Callable[[list[str]], list[str]]:
@@ -141,7 +125,7 @@ def test_grading_says_what_the_machine_lacks_and_leaves_nothing_behind(
     name: str, homework: Path
 ) -> None:
     fault = FAULTS[name]
-    error = run(fault.wrap(grading(homework))).error
+    error = error_of(run(fault.wrap(grading(homework))))
     assert fault.fact in error["error"] and fault.place in error["where"]
     assert fault.cure in error["cure"]
     assert not homework.with_name("homework-graded").exists()
@@ -156,7 +140,7 @@ def half_graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A class of two; the second has handed in after the first was graded."""
     folder = hand_in(tmp_path_factory.mktemp("half"), NAME)
     first = run(grading(folder))
-    assert first.code == 0, first.out + first.err
+    assert first.code == 0, first.said
     code = (folder / "ada.py").read_text(encoding="utf-8")
     (folder / "bob.py").write_text(f"# also mine\n{code}", encoding="utf-8")
     return folder
@@ -176,7 +160,7 @@ def test_a_run_that_goes_on_says_so_too_and_leaves_what_is_there(
 ) -> None:
     fault, graded = FAULTS[name], half_graded.with_name("homework-graded")
     before = kept(graded)
-    error = run(fault.wrap(grading(half_graded))).error
+    error = error_of(run(fault.wrap(grading(half_graded))))
     assert fault.fact in error["error"] and fault.place in error["where"]
     assert kept(graded) == before and all(before)
 
@@ -210,9 +194,8 @@ def test_a_user_who_may_have_few_processes_is_told_which_limit_it_is(
         folder.chmod(folder.stat().st_mode | 0o055)
     out.chmod(0o777)
     command = [*grading(homework), "--output", str(out / "graded")]
-    error = run(
-        as_ordinary_user(limited(f"nproc={processes}")(command)), environment={"HOME": "/"}
-    ).error
+    few = as_ordinary_user(limited(f"nproc={processes}")(command))
+    error = error_of(run(few, {"HOME": "/"}))
     assert "ulimit -u" in error["error"] + error["where"]
     assert "Resource temporarily unavailable" in error["error"] or OF_A_SUBMISSION in error["error"]
     assert "raise it" in error["cure"] and not (out / "graded").exists()
@@ -224,7 +207,7 @@ def test_a_class_is_graded_under_limits_that_are_enough_and_without_shared_memor
 ) -> None:
     enough = limited("nofile=64", "as=3000000000", "fsize=20000000", "cpu=600", "nproc=4000")
     said = run(where(step)(enough(grading(homework))))
-    assert said.code == 0 and "22/22" in said.out, said.out + said.err
+    assert said.code == 0 and "22/22" in said.out, said.said
 
 
 # --- what is not installed ----------------------------------------------------------------------
@@ -261,7 +244,7 @@ MISSING = {
 def test_a_package_that_grading_needs_and_is_not_there_is_named(name: str, tmp_path: Path) -> None:
     missing, exercise, fact, cure = MISSING[name]
     folder = hand_in(tmp_path, exercise)
-    error = run(grading(folder, exercise), environment=without(tmp_path, *missing)).error
+    error = error_of(run(grading(folder, exercise), without(tmp_path, *missing)))
     assert fact in error["error"] and error["where"] == sys.executable and cure in error["cure"]
 
 
@@ -277,7 +260,7 @@ def course(tmp_path: Path) -> Path:
 
 
 def test_a_course_without_nbgrader_is_told_what_to_install(course: Path, tmp_path: Path) -> None:
-    error = run([*ATTN, "grade", str(course)], environment=without(tmp_path, "nbgrader")).error
+    error = error_of(run([*ATTN, "grade", str(course)], without(tmp_path, "nbgrader")))
     assert "nbgrader is not installed" in error["error"]
     assert "pip install 'nbgrader==" in error["cure"]
 
@@ -319,7 +302,7 @@ def test_who_grades_into_such_a_gradebook_is_told_before_anything_is_written(
 ) -> None:
     address = "postgresql+psycopg2://me:swordfish@localhost:1/grades"
     keep_gradebook_at(address, course)
-    error = run([*ATTN, "grade", str(course)], environment=without(tmp_path, "psycopg2")).error
+    error = error_of(run([*ATTN, "grade", str(course)], without(tmp_path, "psycopg2")))
     assert ADDRESSES[address][0] in error["error"] and ADDRESSES[address][1] in error["cure"]
     assert "swordfish" not in str(error), error
     assert not (course / "graded").exists()
@@ -330,7 +313,7 @@ def test_a_results_folder_that_cannot_be_written_is_named(homework: Path) -> Non
     out.mkdir()
     place = shlex.quote(str(out))
     read_only = where(f"mount -t tmpfs -o ro tmpfs {place}")
-    error = run(read_only([*grading(homework), "--output", str(out)])).error
+    error = error_of(run(read_only([*grading(homework), "--output", str(out)])))
     assert "Read-only file system" in error["error"] and error["where"].startswith(str(out))
 
 

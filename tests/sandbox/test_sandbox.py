@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,10 +21,11 @@ from autograder.sandbox.workers import MOST_ANSWERED, TOO_OFTEN
 from autograder.sandbox.zygote import Worker
 from autograder.sandbox.zygote_process import Ending
 from autograder.values.exercise import Limits
-from autograder.values.request import Failed, Reply, Request, Returned
+from autograder.values.request import Request
 from autograder.values.symbols import Protection
 from autograder.values.verdict import Outcome
 from autograder.worker.wire import TOO_LARGE, Opaque, Seed, Value
+from sandbox.questions import ask, failed, raised_by, returned, value_of
 from support.processes import descendants, kill
 
 LIMITS = Limits(seconds_per_call=1.0, memory_megabytes=256, output_kilobytes=4)
@@ -90,36 +91,71 @@ def zygote() -> Iterator[Observed]:
         yield zygote
 
 
+Limited = Callable[..., None]
+
+
 @pytest.fixture
-def short(zygote: Observed, monkeypatch: pytest.MonkeyPatch) -> Observed:
+def limited(zygote: Observed, monkeypatch: pytest.MonkeyPatch) -> Limited:
+    """Gives other limits to the submissions of this test."""
+    return lambda **limits: monkeypatch.setattr(zygote, "limits", replace(LIMITS, **limits))
+
+
+@pytest.fixture
+def short(zygote: Observed, limited: Limited) -> Observed:
     """The same, with less time for each question."""
-    monkeypatch.setattr(zygote, "limits", SHORT)
+    limited(seconds_per_call=SHORT.seconds_per_call)
     return zygote
 
 
-def ask(zygote: Zygote, code: str, *arguments: Value, name: str = "f") -> Reply:
-    with SandboxedStudent(zygote, (code,), seed=1) as student:
-        return student.ask(Request(name, arguments))
+class Counting:
+    """Answers the questions of a submission with what `answer` makes of their number."""
+
+    def __init__(self, answer: Callable[[int], Value] = lambda number: 1) -> None:
+        self.asked, self.answer = 0, answer
+
+    def __call__(self, *_: object) -> Value:
+        self.asked += 1
+        return self.answer(self.asked)
 
 
-def failed(reply: Reply) -> Failed:
-    assert isinstance(reply, Failed), reply
-    return reply
+ALL_OF_PYTHON = """
+import tempfile, threading
+from concurrent.futures import ThreadPoolExecutor
+def f():
+    with ThreadPoolExecutor(2) as pool, tempfile.TemporaryFile() as file:
+        file.write(b'x')
+        return sum(pool.map(abs, [-1, -2]))
+"""
+NUMBERS = np.random.default_rng(5).standard_normal(4)
+TOO_LARGE_TO_SEND = ("np.zeros(9 << 20)", "np.broadcast_to(0.2, (1 << 18, 1 << 19))")
+VALUES: dict[str, tuple[str, tuple[Value, ...], Value]] = {
+    "an array for arrays": (
+        "def f(a, b, c): return a @ b + c",
+        (np.eye(2), np.ones((2, 3)), 2),
+        np.full((2, 3), 3.0),
+    ),
+    "a generator for a seed": ("def f(rng): return rng.standard_normal(4)", (Seed(5),), NUMBERS),
+    "a type for what says that it equals everything": (
+        "class Yes:\n    def __eq__(self, other): return True\ndef f(): return Yes()",
+        (),
+        Opaque("Yes"),
+    ),
+    "a type for what does not cross": ("class Odd: pass\ndef f(): return Odd()", (), Opaque("Odd")),
+    "threads and temporary files": (ALL_OF_PYTHON, (), 3),
+    **{
+        f"a word for {sent}": (f"import numpy as np\ndef f(): return {sent}", (), Opaque(TOO_LARGE))
+        for sent in TOO_LARGE_TO_SEND
+    },
+}
 
 
-def returned(reply: Reply) -> Returned:
-    assert isinstance(reply, Returned), reply
-    return reply
-
-
-def test_this_machine_gives_a_level_that_can_be_relied_on(zygote: Zygote) -> None:
-    assert zygote.protection in (Protection.FULL, Protection.LANDLOCK, Protection.NAMESPACES)
-    assert zygote.measured.uid != 0
-
-
-def test_a_function_gets_arrays_and_returns_one(zygote: Zygote) -> None:
-    reply = returned(ask(zygote, "def f(a, b, c): return a @ b + c", np.eye(2), np.ones((2, 3)), 2))
-    np.testing.assert_array_equal(reply.value, np.full((2, 3), 3.0))
+@pytest.mark.parametrize(("code", "arguments", "value"), VALUES.values(), ids=VALUES)
+def test_what_a_function_returns_arrives(
+    zygote: Zygote, code: str, arguments: tuple[Value, ...], value: Value
+) -> None:
+    arrived = value_of(zygote, code, *arguments)
+    assert type(arrived) is type(value)
+    np.testing.assert_array_equal(arrived, value)
 
 
 def test_an_argument_overwritten_in_place_is_seen(zygote: Zygote) -> None:
@@ -128,15 +164,10 @@ def test_an_argument_overwritten_in_place_is_seen(zygote: Zygote) -> None:
     np.testing.assert_array_equal(reply.after[1], np.ones(2))
 
 
-def test_a_seed_arrives_as_a_generator(zygote: Zygote) -> None:
-    reply = returned(ask(zygote, "def f(rng): return rng.standard_normal(4)", Seed(5)))
-    np.testing.assert_array_equal(reply.value, np.random.default_rng(5).standard_normal(4))
-
-
 def test_the_seed_of_the_submission_fixes_what_it_draws(zygote: Zygote) -> None:
     draws = "random.random(), float(np.random.rand())"
     code = f"import random\nimport numpy as np\ndef f(): return {draws}"
-    assert returned(ask(zygote, code)).value == returned(ask(zygote, code)).value
+    assert value_of(zygote, code) == value_of(zygote, code)
 
 
 def test_keyword_arguments_arrive(zygote: Zygote) -> None:
@@ -172,34 +203,25 @@ def test_a_class_can_be_constructed_and_read_without_a_call(zygote: Zygote) -> N
 def test_an_earlier_step_is_answered_by_the_reference_while_it_is_leaned_on(zygote: Zygote) -> None:
     asked = []
 
-    def answer(
-        step: str, given: tuple[Value, ...], named: Mapping[str, Value], _: tuple[Value, ...]
-    ) -> Value:
+    def answer(step: str, given: Any, named: Any, _: object) -> Value:
         asked.append((step, given[0].shape, dict(named)))
         return given[0] + 7
 
     with SandboxedStudent(zygote, (CHAIN,), seed=1, answer=answer) as student:
-        leaning = returned(student.ask(Request("weights", (np.ones(2),)), ("softmax",)))
-        alone = returned(student.ask(Request("weights", (np.ones(2),))))
-        again = returned(student.ask(Request("weights", (np.ones(2),)), ("softmax",)))
-    np.testing.assert_array_equal(leaning.value, np.full(2, 8.0))
-    np.testing.assert_array_equal(alone.value, np.zeros(2))
-    np.testing.assert_array_equal(again.value, np.full(2, 8.0))
+        for leaning_on, value in ((("softmax",), 8.0), ((), 0.0), (("softmax",), 8.0)):
+            reply = returned(student.ask(Request("weights", (np.ones(2),)), leaning_on))
+            np.testing.assert_array_equal(reply.value, np.full(2, value))
     assert asked == [("softmax", (2,), {})] * 2
 
 
-def test_the_students_own_step_is_used_when_the_reference_refuses(zygote: Zygote) -> None:
-    with SandboxedStudent(zygote, (CHAIN,), seed=1, answer=lambda *_: None) as student:
-        reply = returned(student.ask(Request("weights", (np.ones(2),)), ("softmax",)))
-    np.testing.assert_array_equal(reply.value, np.zeros(2))
+def does_not_fit(*_: object) -> Value:
+    raise ValueError("these arguments do not fit")
 
 
-def test_an_answer_that_raises_is_a_refusal(zygote: Zygote) -> None:
-    def answer(
-        step: str, given: tuple[Value, ...], named: Mapping[str, Value], _: tuple[Value, ...]
-    ) -> Value:
-        raise ValueError("these arguments do not fit")
-
+@pytest.mark.parametrize("answer", [lambda *_: None, does_not_fit], ids=["refuses", "raises"])
+def test_the_students_own_step_is_used_when_the_reference_gives_no_answer(
+    zygote: Zygote, answer: Callable[..., Value]
+) -> None:
     with SandboxedStudent(zygote, (CHAIN,), seed=1, answer=answer) as student:
         reply = returned(student.ask(Request("weights", (np.ones(2),)), ("softmax",)))
     np.testing.assert_array_equal(reply.value, np.zeros(2))
@@ -209,8 +231,7 @@ def test_a_step_that_is_missing_can_be_leaned_on(zygote: Zygote) -> None:
     code = "def f(x): return softmax(x)"
     with SandboxedStudent(zygote, (code,), seed=1, answer=lambda *_: np.ones(1)) as student:
         assert returned(student.ask(Request("f", (np.ones(2),)), ("softmax",))).value == 1
-        alone = failed(student.ask(Request("f", (np.ones(2),))))
-    assert alone.exception and alone.exception.type_name == "NameError"
+    assert raised_by(zygote, code, np.ones(2)) == "NameError"
 
 
 def test_a_question_too_large_for_the_reference_is_refused(zygote: Zygote) -> None:
@@ -247,8 +268,7 @@ def test_a_stub_is_not_written_yet(zygote: Zygote) -> None:
 
 
 def test_what_a_library_has_not_implemented_is_no_stub(zygote: Zygote) -> None:
-    code = "def f(x):\n    return memoryview(x)[0]\n"
-    reply = failed(ask(zygote, code, np.ones((2, 2))))
+    reply = failed(ask(zygote, "def f(x):\n    return memoryview(x)[0]\n", np.ones((2, 2))))
     assert reply.outcome is Outcome.RAISED
     assert reply.exception and reply.exception.type_name == "NotImplementedError"
     assert reply.exception.line == 2
@@ -327,12 +347,6 @@ def test_every_way_to_fail_is_an_outcome_and_costs_only_itself(
         assert returned(student.ask(Request("g"))).value == 5
 
 
-def test_an_array_too_large_to_send_crosses_as_a_word(zygote: Zygote) -> None:
-    for array in ("np.zeros(9 << 20)", "np.broadcast_to(0.2, (1 << 18, 1 << 19))"):
-        reply = ask(zygote, f"import numpy as np\ndef f(): return {array}")
-        assert returned(reply).value == Opaque(TOO_LARGE)
-
-
 @pytest.mark.parametrize(
     ("cell", "outcome"),
     [
@@ -353,11 +367,8 @@ def test_loading_that_ends_the_process_is_not_tried_again(
     assert first.outcome is outcome and second == first
 
 
-def test_all_calls_together_have_a_time_limit(
-    zygote: Observed, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    limits = replace(LIMITS, seconds_per_call=0.4, seconds_per_submission=0.6)
-    monkeypatch.setattr(zygote, "limits", limits)
+def test_all_calls_together_have_a_time_limit(zygote: Observed, limited: Limited) -> None:
+    limited(seconds_per_call=0.4, seconds_per_submission=0.6)
     code = "def f():\n    while True: pass\ndef g(): return 1"
     with SandboxedStudent(zygote, (code,), seed=1) as hasty:
         for _ in range(2):
@@ -369,10 +380,9 @@ def test_all_calls_together_have_a_time_limit(
 
 
 def test_what_a_library_imports_late_is_not_the_codes_own_time(
-    zygote: Observed, monkeypatch: pytest.MonkeyPatch
+    zygote: Zygote, limited: Limited
 ) -> None:
-    limits = replace(LIMITS, seconds_per_call=0.4, seconds_per_submission=0.6)
-    monkeypatch.setattr(zygote, "limits", limits)
+    limited(seconds_per_call=0.4, seconds_per_submission=0.6)
     busy = "    begun = time.process_time()\n    while time.process_time() - begun < 0.8: pass\n"
     code = (
         f"import time\ndef late():\n    import numpy.f2py\n{busy}    return 1\n"
@@ -432,7 +442,7 @@ def test_a_right_answer_passes_although_the_machine_is_busy(zygote: Zygote) -> N
 
     def starve(*_: object) -> Value:
         """Take the processor away from the worker that asks, for longer than its budget."""
-        worker = max(descendants(zygote.pid))
+        worker = descendants(zygote.pid)[-1]
         os.kill(worker, signal.SIGSTOP)
         threading.Timer(1.5 * LIMITS.seconds_per_call, os.kill, (worker, signal.SIGCONT)).start()
         return 0
@@ -446,8 +456,7 @@ def test_a_right_answer_passes_although_the_machine_is_busy(zygote: Zygote) -> N
 
 def test_loading_is_not_cut_short_by_a_busy_machine_either(short: Zygote) -> None:
     load = 2 * SHORT.seconds_per_call
-    code = f"import time\ntime.sleep({1.2 * load})\ndef f(): return 1"
-    assert returned(ask(short, code)).value == 1
+    assert value_of(short, f"import time\ntime.sleep({1.2 * load})\ndef f(): return 1") == 1
 
 
 def test_time_in_which_a_worker_waits_for_us_is_not_its_own(short: Zygote) -> None:
@@ -462,13 +471,12 @@ def test_time_in_which_a_worker_waits_for_us_is_not_its_own(short: Zygote) -> No
 
 
 def test_a_third_of_the_time_that_is_slept_counts_for_the_submission(
-    zygote: Zygote, monkeypatch: pytest.MonkeyPatch
+    zygote: Zygote, limited: Limited
 ) -> None:
-    limits = replace(LIMITS, seconds_per_call=0.5, seconds_per_submission=0.5)
-    monkeypatch.setattr(zygote, "limits", limits)
+    limited(seconds_per_call=0.5, seconds_per_submission=0.5)
     code = "import time\ndef f(): time.sleep(1.0)\ndef g(): return 1"
     with SandboxedStudent(zygote, (code,), seed=1) as student:
-        assert isinstance(student.ask(Request("f")), Returned)  # a third of it is still there
+        returned(student.ask(Request("f")))  # a third of it is still there
         assert failed(student.ask(Request("f"))).outcome is Outcome.TIMED_OUT
         assert "0.5 s" in failed(student.ask(Request("g"))).detail
 
@@ -511,40 +519,28 @@ def test_many_questions_of_a_call_are_answered_and_one_too_many_ends_it(zygote: 
 def test_the_questions_of_a_submission_are_bounded_together(
     zygote: Zygote, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[int] = []
-
-    def answer(*_: object) -> Value:
-        asked.append(1)
-        return 1
-
     monkeypatch.setattr(workers, "_MOST_ANSWERED", 1000)
+    answer = Counting()
     with SandboxedStudent(zygote, (COUNTING,), seed=1, answer=answer) as student:
         replies = [student.ask(Request("f", (400,)), ("g", f"and {n}")) for n in range(4)]
     assert [returned(reply).value for reply in replies[:2]] == [400, 400]
     assert [failed(reply).detail for reply in replies[2:]] == [TOO_OFTEN] * 2
-    assert len(asked) == 1000
+    assert answer.asked == 1000
 
 
-@pytest.mark.parametrize(("drawing", "count"), [((), 2), (("g",), 10)])
+@pytest.mark.parametrize(
+    ("drawing", "expected"),
+    [((), [[1] * 5, [2] * 5]), (("g",), [[1, 2, 3, 4, 5], [6, 7, 8, 9, 10]])],
+)
 def test_what_is_asked_again_in_a_call_is_answered_as_before_unless_it_is_drawn_anew(
-    zygote: Zygote, drawing: tuple[str, ...], count: int
+    zygote: Zygote, drawing: tuple[str, ...], expected: list[list[int]]
 ) -> None:
     code = "def g(x): return 0\ndef f(x): return [float(g(x)[0]) for _ in range(5)]"
-    asked: list[int] = []
-
-    def answer(*_: object) -> Value:
-        asked.append(1)
-        return np.full(2, float(len(asked)))
-
+    answer = Counting(lambda number: np.full(2, float(number)))
     with SandboxedStudent(zygote, (code,), drawing=drawing, seed=1, answer=answer) as student:
         replies = [returned(student.ask(Request("f", (np.ones(2),)), ("g",))) for _ in range(2)]
-    assert len(asked) == count  # in the second call, it is asked anew
-    expected = (
-        [[float(call)] * 5 for call in (1, 2)]
-        if count == 2
-        else [[1, 2, 3, 4, 5], [6, 7, 8, 9, 10]]
-    )
-    assert [list(reply.value) for reply in replies] == expected
+    assert [list(reply.value) for reply in replies] == expected  # in the second call, asked anew
+    assert answer.asked == expected[-1][-1]
 
 
 def test_an_answer_that_was_changed_in_place_is_whole_when_it_is_asked_for_again(
@@ -557,18 +553,11 @@ def test_an_answer_that_was_changed_in_place_is_whole_when_it_is_asked_for_again
 
 
 def test_of_large_questions_no_more_is_kept_than_a_megabyte(zygote: Zygote) -> None:
-    code = (
-        "def g(x, n): return 0\ndef f(x): return sum(g(x, n) for _ in range(2) for n in range(20))"
-    )
-    asked: list[int] = []
-
-    def answer(*_: object) -> Value:
-        asked.append(1)
-        return 1
-
+    sums = "sum(g(x, n) for _ in range(2) for n in range(20))"
+    code, answer = f"def g(x, n): return 0\ndef f(x): return {sums}", Counting()
     with SandboxedStudent(zygote, (code,), seed=1, answer=answer) as student:
         assert returned(student.ask(Request("f", (np.ones(12_000),)), ("g",))).value == 40
-    assert len(asked) == 40 - (1 << 20) // 97_000  # of 96 kilobytes and a header each
+    assert answer.asked == 40 - (1 << 20) // 97_000  # of 96 kilobytes and a header each
 
 
 # --- who is killed from outside is asked once more ------------------------------------------------
@@ -589,7 +578,7 @@ def test_a_worker_killed_from_outside_while_loading_is_replaced(
     zygote: Observed, sent: signal.Signals
 ) -> None:
     zygote.strikes, zygote.signal = 1, sent
-    assert returned(ask(zygote, "def f(): return 1")).value == 1
+    assert value_of(zygote, "def f(): return 1") == 1
 
 
 def test_a_worker_killed_twice_while_loading_has_crashed(zygote: Observed) -> None:
@@ -608,7 +597,7 @@ def test_a_worker_killed_from_outside_during_a_call_is_asked_once_more(
 
     def strike(*_: object) -> Value:
         if strikes:
-            os.kill(max(descendants(zygote.pid)), strikes.pop())
+            os.kill(descendants(zygote.pid)[-1], strikes.pop())
         return 0
 
     with SandboxedStudent(zygote, (code,), seed=1, answer=strike) as student:
@@ -639,64 +628,61 @@ def test_who_ends_the_own_process_has_crashed_after_one_more_try(
 # --- a worker that may ask the reference knows no inputs that it could not ask about before ------
 
 
-def test_who_leans_on_other_steps_has_a_worker_of_its_own(zygote: Zygote) -> None:
-    code = (
-        "KEPT = []\ndef first(x): KEPT.append(x); return len(KEPT)\n"
-        "def second(x): KEPT.append(x); return len(KEPT)\n"
-        "def third(x): KEPT.append(x); return len(KEPT)"
-    )
-    with SandboxedStudent(zygote, (code,), seed=1, answer=lambda *_: 0) as student:
-
-        def kept(name: str, leaning_on: tuple[str, ...] = ()) -> Value:
-            return returned(student.ask(Request(name, (1,)), leaning_on)).value
-
-        assert [kept("first"), kept("second")] == [1, 2]
-        assert [kept("second", ("first",)), kept("second", ("first",))] == [1, 2]
-        assert kept("third", ("first",)) == 3  # which could ask about the same before
-        assert kept("third", ("first", "second")) == 1
-        assert kept("third") == 3  # those that lean have left nothing behind
-        assert kept("third", ("first",)) == 1
+KEPT = "KEPT = []\n" + "".join(
+    f"def {name}(x): KEPT.append(x); return len(KEPT)\n" for name in ("first", "second", "third")
+)
 
 
-def test_who_leans_where_it_was_asked_alone_is_never_asked_alone_again(zygote: Zygote) -> None:
-    code = "KEPT = []\ndef f(x): KEPT.append(x); return len(KEPT)"
-    with SandboxedStudent(zygote, (code,), seed=1, answer=lambda *_: 0) as student:
-
-        def kept(leaning_on: tuple[str, ...] = ()) -> Value:
-            return returned(student.ask(Request("f", (1,)), leaning_on)).value
-
-        assert [kept(), kept()] == [1, 2]
-        student.go_on_leaning(("a",))
-        assert [kept(("a",)), kept(("a",))] == [3, 4]
-        assert [kept(), kept()] == [1, 2]
-        student.go_on_leaning(("a",))  # which it does already
-        assert kept(("a",)) == 5
-        assert kept() == 3
-        student.go_on_leaning(("b",))
-        assert kept(("b",)) == 4
-        assert kept(("a",)) == 1
+@pytest.fixture
+def keeping(zygote: Zygote) -> Iterator[SandboxedStudent]:
+    with SandboxedStudent(zygote, (KEPT,), seed=1, answer=lambda *_: 0) as student:
+        yield student
 
 
-def test_who_is_asked_afresh_has_kept_nothing(zygote: Zygote) -> None:
-    code = "KEPT = []\ndef f(x): KEPT.append(x); return len(KEPT)"
-    with SandboxedStudent(zygote, (code,), seed=1, answer=lambda *_: 0) as student:
-        counts = [returned(student.ask(Request("f", (1,)))).value for _ in range(2)]
-        student.begin_afresh()
-        counts.append(returned(student.ask(Request("f", (1,)))).value)
-        assert counts == [1, 2, 1]
+def kept(student: SandboxedStudent, name: str, *leaning_on: str) -> Value:
+    """How often the worker that is asked has been asked."""
+    return returned(student.ask(Request(name, (1,)), leaning_on)).value
 
 
-def test_who_was_never_asked_alone_goes_on_in_a_new_worker(zygote: Zygote) -> None:
-    with SandboxedStudent(zygote, ("def f(): return 1",), seed=1, answer=lambda *_: 0) as student:
-        student.go_on_leaning(("a",))
-        assert returned(student.ask(Request("f"), ("a",))).value == 1
+def test_who_leans_on_other_steps_has_a_worker_of_its_own(keeping: SandboxedStudent) -> None:
+    assert [kept(keeping, "first"), kept(keeping, "second")] == [1, 2]
+    assert [kept(keeping, "second", "first"), kept(keeping, "second", "first")] == [1, 2]
+    assert kept(keeping, "third", "first") == 3  # which could ask about the same before
+    assert kept(keeping, "third", "first", "second") == 1
+    assert kept(keeping, "third") == 3  # those that lean have left nothing behind
+    assert kept(keeping, "third", "first") == 1
+
+
+def test_who_leans_where_it_was_asked_alone_is_never_asked_alone_again(
+    keeping: SandboxedStudent,
+) -> None:
+    assert [kept(keeping, "first"), kept(keeping, "first")] == [1, 2]
+    keeping.go_on_leaning(("a",))
+    assert [kept(keeping, "first", "a"), kept(keeping, "first", "a")] == [3, 4]
+    assert [kept(keeping, "first"), kept(keeping, "first")] == [1, 2]
+    keeping.go_on_leaning(("a",))  # which it does already
+    assert kept(keeping, "first", "a") == 5
+    assert kept(keeping, "first") == 3
+    keeping.go_on_leaning(("b",))
+    assert kept(keeping, "first", "b") == 4
+    assert kept(keeping, "first", "a") == 1
+
+
+def test_who_is_asked_afresh_has_kept_nothing(keeping: SandboxedStudent) -> None:
+    assert [kept(keeping, "first"), kept(keeping, "first")] == [1, 2]
+    keeping.begin_afresh()
+    assert kept(keeping, "first") == 1
+
+
+def test_who_was_never_asked_alone_goes_on_in_a_new_worker(keeping: SandboxedStudent) -> None:
+    keeping.go_on_leaning(("a",))
+    assert kept(keeping, "first", "a") == 1
 
 
 def test_to_load_anew_for_each_step_is_not_taken_from_the_time_of_the_calls(
-    zygote: Observed, monkeypatch: pytest.MonkeyPatch
+    zygote: Observed, limited: Limited
 ) -> None:
-    limits = replace(LIMITS, seconds_per_call=0.5, seconds_per_submission=0.4)
-    monkeypatch.setattr(zygote, "limits", limits)
+    limited(seconds_per_call=0.5, seconds_per_submission=0.4)
     spin = "begun = time.process_time()\nwhile time.process_time() - begun < 0.12: pass"
     load = f"import time\n{spin}"
     before = zygote.forked
@@ -707,17 +693,16 @@ def test_to_load_anew_for_each_step_is_not_taken_from_the_time_of_the_calls(
         for leaning_on in (("another step",), ()):
             student.go_on_leaning(("another step",))
             assert returned(student.ask(Request("f"), leaning_on)).value == 1
-    assert 0.12 * (zygote.forked - before) > limits.seconds_per_submission
+    assert 0.12 * (zygote.forked - before) > zygote.limits.seconds_per_submission
 
 
 # --- when ours dies or hangs ----------------------------------------------------------------------
 
 
 def test_a_zygote_that_dies_costs_only_that_call_and_is_started_anew(
-    zygote: Zygote, monkeypatch: pytest.MonkeyPatch
+    zygote: Zygote, limited: Limited
 ) -> None:
-    patient = replace(LIMITS, seconds_per_call=20.0)
-    monkeypatch.setattr(zygote, "limits", patient)
+    limited(seconds_per_call=20.0)
     code = (
         "import time\ndef begun(): return 0\ndef f():\n    begun()\n    time.sleep(60)\n"
         "def g(): return 1"
@@ -730,7 +715,7 @@ def test_a_zygote_that_dies_costs_only_that_call_and_is_started_anew(
     with SandboxedStudent(zygote, (code,), seed=1, answer=die) as student:
         begun = time.monotonic()
         assert failed(student.ask(Request("f"), ("begun",))).outcome is Outcome.INFRASTRUCTURE
-        assert time.monotonic() - begun < patient.seconds_per_call  # it is seen, not waited for
+        assert time.monotonic() - begun < 20.0  # it is seen, not waited for
         assert returned(student.ask(Request("g"))).value == 1
         kill(zygote.pid)  # between two calls
         assert failed(student.ask(Request("g"))).outcome is Outcome.INFRASTRUCTURE
@@ -749,7 +734,7 @@ def test_a_zygote_that_is_killed_before_it_is_ready_is_started_once_more(
     else:
         kill_while_measured(zygote, 1, monkeypatch)
     with zygote:
-        assert returned(ask(zygote, "def f(): return 1")).value == 1
+        assert value_of(zygote, "def f(): return 1") == 1
 
 
 def test_a_zygote_that_is_killed_again_and_again_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -784,16 +769,6 @@ def test_a_zygote_with_threads_does_not_fork(monkeypatch: pytest.MonkeyPatch) ->
         pass
 
 
-def test_a_sibling_is_not_affected(zygote: Zygote) -> None:
-    with (
-        SandboxedStudent(zygote, ("state = 1\ndef f(): return state",), seed=1) as calm,
-        SandboxedStudent(zygote, ("def f():\n    import os\n    os._exit(0)",), seed=1) as wild,
-    ):
-        assert returned(calm.ask(Request("f"))).value == 1
-        assert failed(wild.ask(Request("f"))).outcome is Outcome.CRASHED
-        assert returned(calm.ask(Request("f"))).value == 1
-
-
 def test_files_of_one_submission_are_not_there_for_the_next(zygote: Zygote) -> None:
     write = (
         "import os, tempfile\ndef f():\n    open(tempfile.gettempdir() + '/left', 'w').write('x')\n"
@@ -802,18 +777,4 @@ def test_files_of_one_submission_are_not_there_for_the_next(zygote: Zygote) -> N
     look = "import os, tempfile\ndef f(): return tuple(os.listdir(tempfile.gettempdir()))"
     with SandboxedStudent(zygote, (write,), seed=1) as first:
         assert returned(first.ask(Request("f"))).value == ("left",)
-        assert returned(ask(zygote, look)).value == ()
-
-
-def test_a_value_that_does_not_cross_arrives_as_its_type(zygote: Zygote) -> None:
-    reply = returned(ask(zygote, "class Odd: pass\ndef f(): return Odd()"))
-    assert reply.value == Opaque("Odd")
-
-
-def test_threads_and_temporary_files_work(zygote: Zygote) -> None:
-    code = (
-        "import tempfile, threading\nfrom concurrent.futures import ThreadPoolExecutor\n"
-        "def f():\n    with ThreadPoolExecutor(2) as pool, tempfile.TemporaryFile() as file:\n"
-        "        file.write(b'x')\n        return sum(pool.map(abs, [-1, -2]))"
-    )
-    assert returned(ask(zygote, code)).value == 3
+        assert value_of(zygote, look) == ()

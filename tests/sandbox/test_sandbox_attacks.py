@@ -15,9 +15,10 @@ import pytest
 
 from autograder.sandbox import SandboxedStudent, Zygote
 from autograder.values.exercise import Limits
-from autograder.values.request import Failed, Reply, Request, Returned
+from autograder.values.request import Failed, Request, Returned
 from autograder.values.verdict import Outcome
 from sandbox.out_of_reach import OUT_OF_REACH, try_it
+from sandbox.questions import ask, failed, raised_by, value_of
 from support.processes import descendants
 
 LIMITS = Limits(seconds_per_call=1.0, memory_megabytes=256)
@@ -29,61 +30,49 @@ def zygote() -> Iterator[Zygote]:
         yield zygote
 
 
-def ask(zygote: Zygote, code: str) -> Reply:
-    with SandboxedStudent(zygote, (code,), seed=1) as student:
-        return student.ask(Request("f", (np.ones(2),)))
-
-
 @pytest.mark.parametrize("body", OUT_OF_REACH.values(), ids=OUT_OF_REACH)
 def test_nothing_outside_can_be_reached(zygote: Zygote, body: str) -> None:
-    reply = try_it(zygote, body)
-    assert isinstance(reply, Failed) and reply.outcome is Outcome.RAISED and reply.exception
+    reply = failed(try_it(zygote, body))
+    assert reply.outcome is Outcome.RAISED and reply.exception
     assert reply.exception.type_name in (
-        "PermissionError",
-        "FileNotFoundError",
-        "OSError",
-        "ProcessLookupError",
+        *("PermissionError", "FileNotFoundError", "OSError", "ProcessLookupError"),
         "NotADirectoryError",
     )
 
 
 def test_the_solutions_are_neither_importable_nor_readable(zygote: Zygote) -> None:
     code = (
-        "import sys, os\nfrom pathlib import Path\ndef f(x):\n"
+        "import sys, os\nfrom pathlib import Path\ndef f():\n"
         "    import autograder.worker.wire\n"
         "    package = Path(autograder.worker.wire.__file__).parents[1]\n"
         "    return tuple(sorted(p.name for p in package.iterdir() if p.name != '__pycache__'))"
     )
     reply = ask(zygote, code)
-    assert isinstance(reply, (Returned, Failed))
     if isinstance(reply, Returned):  # at the level landlock the folder cannot even be listed
         assert reply.value == ("__init__.py", "worker")
     for name in ("solutions", "autograder.sandbox", "autograder.values.verdict"):
-        missing = ask(zygote, f"def f(x):\n    import {name}")
-        assert isinstance(missing, Failed) and missing.exception
-        assert missing.exception.type_name in ("ModuleNotFoundError", "PermissionError")
+        missing = raised_by(zygote, f"def f():\n    import {name}")
+        assert missing in ("ModuleNotFoundError", "PermissionError")
 
 
 def test_a_worker_has_no_capability_and_cannot_gain_any(zygote: Zygote) -> None:
     code = (
-        "import ctypes, os, struct\ndef f(x):\n    libc = ctypes.CDLL(None)\n"
+        "import ctypes, os, struct\ndef f():\n    libc = ctypes.CDLL(None)\n"
         "    header = struct.pack('<Ii', 0x20080522, 0)\n"
         "    data = ctypes.create_string_buffer(24)\n"
         "    assert libc.capget(header, data) == 0\n"
         "    return os.getuid() != 0, any(data.raw), libc.prctl(39, 0, 0, 0, 0)"
     )
-    reply = ask(zygote, code)
-    assert isinstance(reply, Returned) and reply.value == (True, False, 1)
+    assert value_of(zygote, code) == (True, False, 1)
 
 
 def test_a_worker_has_three_files_its_channel_and_its_bell(zygote: Zygote) -> None:
     code = (
-        "import os\ndef f(x):\n    found = []\n    for number in range(64):\n"
+        "import os\ndef f():\n    found = []\n    for number in range(64):\n"
         "        try:\n            os.fstat(number)\n            found.append(number)\n"
         "        except OSError:\n            pass\n    return tuple(found)"
     )
-    reply = ask(zygote, code)
-    assert isinstance(reply, Returned) and reply.value == (0, 1, 2, 3, 4)
+    assert value_of(zygote, code) == (0, 1, 2, 3, 4)
 
 
 def test_the_environment_holds_nothing_of_the_hosts(
@@ -91,9 +80,8 @@ def test_the_environment_holds_nothing_of_the_hosts(
 ) -> None:
     monkeypatch.setenv("ATTN_TOKEN", "what is to stay hidden")
     with Zygote("numpy", LIMITS) as fresh:
-        reply = ask(fresh, "import os\ndef f(x): return ' '.join(sorted(os.environ))")
-    assert isinstance(reply, Returned)
-    assert set(reply.value.split()) <= {
+        names = value_of(fresh, "import os\ndef f(): return ' '.join(sorted(os.environ))")
+    assert set(names.split()) <= {
         "PATH", "LANG", "LC_CTYPE", "HOME", "USER", "TMPDIR", "PYTHONHASHSEED",
         "PYTHONIOENCODING", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
         "MALLOC_ARENA_MAX",
@@ -168,8 +156,7 @@ def f(x):
 
 @pytest.mark.parametrize("body", FORGED.values(), ids=FORGED)
 def test_a_forged_frame_is_a_breach_of_protocol(zygote: Zygote, body: str) -> None:
-    reply = ask(zygote, FORGER.format(body=body))
-    assert isinstance(reply, Failed) and reply.outcome is Outcome.PROTOCOL, reply
+    assert failed(ask(zygote, FORGER.format(body=body), np.ones(2))).outcome is Outcome.PROTOCOL
 
 
 def test_a_reply_sent_twice_does_not_answer_the_next_request(zygote: Zygote) -> None:
@@ -207,42 +194,32 @@ HOSTILE = {
 def test_a_hostile_exception_is_told_in_harmless_text(
     zygote: Zygote, setup: str, error: str
 ) -> None:
-    reply = ask(zygote, f"{setup}\ndef f(x):\n    raise {error}")
-    assert isinstance(reply, Failed) and reply.outcome is Outcome.RAISED and reply.exception
+    reply = failed(ask(zygote, f"{setup}\ndef f():\n    raise {error}"))
+    assert reply.outcome is Outcome.RAISED and reply.exception
     assert reply.exception.type_name == "E" and len(reply.exception.message) <= 500
     assert all(character.isprintable() for character in reply.exception.message)
 
 
-def test_an_object_that_equals_everything_arrives_as_its_type_only(zygote: Zygote) -> None:
-    code = "class Yes:\n    def __eq__(self, other): return True\ndef f(x): return Yes()"
-    reply = ask(zygote, code)
-    assert isinstance(reply, Returned) and type(reply.value).__name__ == "Opaque"
-
-
 def test_limits_cannot_be_raised(zygote: Zygote) -> None:
     code = (
-        "import resource\ndef f(x):\n"
+        "import resource\ndef f():\n"
         "    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)"
     )
-    reply = ask(zygote, code)
-    assert isinstance(reply, Failed) and reply.outcome is Outcome.RAISED
+    assert failed(ask(zygote, code)).outcome is Outcome.RAISED
 
 
 def test_the_disk_is_bounded(zygote: Zygote) -> None:
     code = (
-        "import os, tempfile\ndef f(x):\n    place = tempfile.gettempdir()\n"
+        "import os, tempfile\ndef f():\n    place = tempfile.gettempdir()\n"
         "    for number in range(10_000):\n        open(f'{place}/{number}', 'w').close()"
     )
-    reply = ask(zygote, code)
-    assert isinstance(reply, Failed) and reply.exception
-    assert reply.exception.type_name in ("OSError", "FileNotFoundError")
+    assert raised_by(zygote, code) in ("OSError", "FileNotFoundError")
 
 
 def test_many_threads_are_bounded(zygote: Zygote) -> None:
     code = (
-        "import threading\ndef f(x):\n    stop = threading.Event()\n"
+        "import threading\ndef f():\n    stop = threading.Event()\n"
         "    for _ in range(5000): threading.Thread(target=stop.wait, daemon=True).start()"
     )
-    reply = ask(zygote, code)
-    assert isinstance(reply, Failed)
-    assert reply.outcome in (Outcome.RAISED, Outcome.OUT_OF_MEMORY, Outcome.CRASHED)
+    bounded = (Outcome.RAISED, Outcome.OUT_OF_MEMORY, Outcome.CRASHED)
+    assert failed(ask(zygote, code)).outcome in bounded

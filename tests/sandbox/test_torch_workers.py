@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from autograder.sandbox import SandboxedStudent, Zygote
+from autograder.sandbox import Zygote
 from autograder.values.exercise import Limits
-from autograder.values.request import Request, Returned
 from autograder.worker.wire import Linear
+from sandbox.questions import value_of
 
 LIMITS = Limits(seconds_per_call=10.0, memory_megabytes=1024)
 
@@ -29,9 +29,7 @@ def test_a_worker_may_use_threads_in_array_code_without_hanging(zygote: Zygote) 
         "    return float(x.grad.sum()), torch.get_num_threads()"
     )
     for _ in range(3):
-        with SandboxedStudent(zygote, (code,), seed=1) as student:
-            reply = student.ask(Request("f"))
-        assert isinstance(reply, Returned) and reply.value == (2 * 600.0**3, 2)
+        assert value_of(zygote, code) == (2 * 600.0**3, 2)
 
 
 def test_a_worker_multiplies_in_half_precision_without_a_program_for_each_size(
@@ -44,9 +42,7 @@ def test_a_worker_multiplies_in_half_precision_without_a_program_for_each_size(
         "    return equal, torch.backends.mkldnn.enabled"
     )
     for name in ("bfloat16", "float16"):
-        with SandboxedStudent(zygote, (code,), seed=1) as student:
-            reply = student.ask(Request("f", (name,)))
-        assert isinstance(reply, Returned) and reply.value == (True, False)
+        assert value_of(zygote, code, name) == (True, False)
 
 
 def test_a_layer_that_is_handed_over_is_that_of_pytorch(zygote: Zygote) -> None:
@@ -59,7 +55,4 @@ def test_a_layer_that_is_handed_over_is_that_of_pytorch(zygote: Zygote) -> None:
         "def f(layer): return layer(torch.ones(2))"
     )
     layer = Linear(np.ones((3, 2), np.float32), np.zeros(3, np.float32))
-    request = Request("f", (layer,))
-    with SandboxedStudent(zygote, (code,), seed=7) as student:
-        reply = student.ask(request)
-        assert isinstance(reply, Returned) and reply.value[0] == 2.0
+    assert value_of(zygote, code, layer)[0] == 2.0

@@ -19,8 +19,6 @@ from autograder.values.exercise import read_exercise
 from autograder.values.verdict import Outcome, StepVerdict, Verdict
 from support.attack_range import Range, right_answer
 
-__all__ = ["Attack", "Played", "Range", "play", "read_corpus"]
-
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = Path(__file__).resolve().parents[1] / "attacks"
 GROUPS = ("verdict", "steal", "deny", "nondeterminism")

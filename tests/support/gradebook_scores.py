@@ -17,3 +17,8 @@ def scores(course: Course, exercise: str) -> dict[str, dict[str, float]]:
         for student, entry in read_gradebook(course, exercise).entries.items()
     }
     return {student: cells for student, cells in found.items() if cells}
+
+
+def points(course: Course, exercise: str) -> dict[str, float]:
+    """For each student all the points."""
+    return {student: sum(cells.values()) for student, cells in scores(course, exercise).items()}

@@ -58,11 +58,11 @@ def wait_for(happened: Callable[[], object], said: str, patience: float = PATIEN
         time.sleep(0.01)
 
 
-def kill(pid: int) -> None:
+def kill(pid: int, patience: float = PATIENCE) -> None:
     """Kill a process, and wait until it and those below it, which die with it, have ended."""
     family = descendants(pid)
     os.kill(pid, signal.SIGKILL)
-    wait_for(lambda: all(map(_has_ended, family)), f"of {family}, some go on")
+    wait_for(lambda: all(map(_has_ended, family)), f"of {family}, some go on", patience)
 
 
 def _has_ended(pid: int) -> bool:

@@ -47,6 +47,11 @@ class Run:
         """The output with every run of white space as one space, so that no wrap matters."""
         return " ".join(self.out.split())
 
+    @property
+    def said(self) -> str:
+        """All that it printed."""
+        return self.out + self.err
+
 
 def printed(capsys: pytest.CaptureFixture[str]) -> str:
     """What was printed in this process since it was last asked, with single spaces."""
@@ -73,6 +78,13 @@ def attn(
         timeout=900,
     )
     return Run(run.returncode, run.stdout, run.stderr)
+
+
+def nbgrader(*words: object, folder: Path, **env: str) -> Run:
+    """Run a command of nbgrader's, which looks for `alembic` on the PATH, as `attn` runs ours."""
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    named = {"command": sys.executable, "PATH": path, **env}
+    return attn("-m", "nbgrader", *words, folder=folder, **named)
 
 
 def typed(*words: object, folder: Path, keys: str = "", encoding: str = "utf-8", **env: str) -> Run:

@@ -19,6 +19,15 @@ from autograder.values.request import ExceptionReport, Failed, Reply, Request, R
 from autograder.values.verdict import Outcome
 from autograder.worker.wire import DTYPES, MAX_ITEMS, Linear, Opaque, Seed, Value
 
+# Some of every kind of value that crosses.
+ARRAYS = (
+    np.arange(6, dtype=np.float32).reshape(2, 3),
+    np.array([True, False]),
+    np.array(3.5),
+    np.zeros((0, 4), dtype=np.int64),
+    np.array([1 + 2j]),
+)
+PLAIN = (1, -0.0, float("inf"), True, None, "text", (1, (np.ones(2), "x")), Seed(7))
 SHAPES = ((), (0,), (1,), (2, 5, 8), (3, 4), (1,) * 8, (0, 3, 0), (5, 5), (2, 4, 5, 6))
 # What `is_refused` asks for; never given, since it would be right.
 REFUSALS = ("AssertionError", "ValueError")

@@ -34,6 +34,7 @@ from autograder.values.exercise import Limits, read_exercise
 from autograder.values.request import ExceptionReport, Failed, Request, Returned
 from autograder.worker import wire
 from autograder.worker.plan import Plan
+from worker.hostile_replies import ARRAYS, PLAIN
 
 ROOT = Path(__file__).resolve().parents[2]
 SEED = 20_260
@@ -42,14 +43,6 @@ SHARES = 20
 SLOWEST = 1.0  # seconds of the processor for one frame; the measured worst is a twentieth of it
 MOST_MEMORY = 3 * wire.MAX_PAYLOAD
 
-ARRAYS = (
-    np.arange(6, dtype=np.float32).reshape(2, 3),
-    np.array([True, False]),
-    np.array(3.5),
-    np.zeros((0, 4), dtype=np.int64),
-    np.array([1 + 2j]),
-)
-PLAIN = (1, -0.0, float("inf"), True, None, "text", (1, (np.ones(2), "x")), wire.Seed(7))
 LAYER = wire.Linear(np.ones((2, 3)), np.ones(2))
 FUNCTION = Request("f", (*ARRAYS, *PLAIN))
 CLASS = Request("Head", (4,), method="forward", method_arguments=(ARRAYS[0],), read=("a", "*"))

@@ -37,13 +37,7 @@ from worker.hostile_replies import Liar
 
 ROOT = Path(__file__).resolve().parents[2]
 NUMPY = "numpy_single_head"
-EXERCISES = (
-    NUMPY,
-    "torch_single_head",
-    "torch_multi_head",
-    "vit_multi_head",
-    "stretch_steps",
-)
+EXERCISES = sorted(path.parent.name for path in (ROOT / "solutions").glob("*/exercise.toml"))
 MANNERS = ("spoiled", "any", "failed")
 SEED = 1706_03762
 # Two draws that differ, of the right form, are what it asks for; it alone passes by lies.
