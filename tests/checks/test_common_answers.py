@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from autograder.grading.batch import grade_batch
-from autograder.grading.journal import GradingRun, is_sound
-from autograder.submission.reading import Submission
+from autograder.grading.journal import is_sound
 from autograder.values.exercise import read_exercise
 from autograder.values.verdict import Verdict
+from support.graded_texts import graded
+from support.learner_workspace import ROOT
 from support.nameless_mistakes import FLATTER, NOT_THE_ROOT, SHARPER, SHARPER_TOO, written
 from support.reference_steps import reference_steps
 
-ROOT = Path(__file__).resolve().parents[2]
 SECRET = b"a secret of this test"
 NUMPY, TORCH = "numpy_single_head", "torch_single_head"
-
-
-def graded(exercise: str, *texts: str) -> tuple[Verdict, ...]:
-    folder = ROOT / "solutions" / exercise
-    name = read_exercise(folder).name
-    handed_in = [Submission(f"s{n}", name, (text,), folder) for n, text in enumerate(texts)]
-    return grade_batch(folder, handed_in, GradingRun(secret=SECRET))
 
 
 def answers(verdict: Verdict) -> dict[str, str]:
@@ -57,7 +48,7 @@ HANDED_IN: dict[str, dict[str, str]] = {
 @pytest.fixture(scope="module")
 def verdicts() -> dict[str, Verdict]:
     texts = [written(NUMPY, **changes) for changes in HANDED_IN.values()]
-    return dict(zip(HANDED_IN, graded(NUMPY, *texts), strict=True))
+    return dict(zip(HANDED_IN, graded(NUMPY, *texts, secret=SECRET), strict=True))
 
 
 def test_one_mistake_has_one_answer_however_it_is_written(verdicts: dict[str, Verdict]) -> None:
@@ -101,9 +92,8 @@ def test_a_layer_of_pytorch_has_one_too() -> None:
     changed = steps[layer].replace("    return ", "    return 0.9 * ")
     assert changed != steps[layer]
     spread = steps[layer].replace("    return ", "    return 9 / 10 * ")
-    first, second = graded(
-        TORCH, written(TORCH, **{layer: changed}), written(TORCH, **{layer: spread})
-    )
+    texts = (written(TORCH, **{layer: code}) for code in (changed, spread))
+    first, second = graded(TORCH, *texts, secret=SECRET)
     assert answers(first).keys() == {layer}
     assert answers(first) == answers(second)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from autograder.checks.submission_judge import JudgedSteps
 from autograder.grading.batch import grade_batch
 from autograder.grading.journal import GradingRun
 from autograder.submission.reading import Submission
@@ -34,6 +35,6 @@ def graded(exercise: str, *texts: str, **how: bool | bytes) -> tuple[Verdict, ..
     return grade_batch(ROOT / "solutions" / exercise, handed_in(exercise, *texts), run)
 
 
-def step_of(verdict: Verdict, name: str) -> StepVerdict:
+def step_of(verdict: Verdict | JudgedSteps, name: str) -> StepVerdict:
     """What was found of one step."""
     return next(step for step in verdict.steps if step.name == name)

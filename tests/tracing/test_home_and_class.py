@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from pathlib import Path
 
 import pytest
 
-from autograder.grading.batch import grade_batch
-from autograder.submission.reading import Submission
 from autograder.values.verdict import StepVerdict
-from support.learner_workspace import ROOT
+from support.graded_texts import graded, solution
 from tracing.judged_layer import NUMPY, Change, judged
 
 LAYER = "SingleHeadAttention"
@@ -35,13 +32,7 @@ CHANGES: dict[str, Change] = {
 
 @cache
 def in_class() -> dict[str, StepVerdict]:
-    folder = ROOT / "solutions" / NUMPY
-    text = (folder / "solution.py").read_text(encoding="utf-8")
-    handed_in = [
-        Submission(name, NUMPY, (text.replace(*change),), Path("layer.py"))
-        for name, change in CHANGES.items()
-    ]
-    verdicts = grade_batch(folder, handed_in)
+    verdicts = graded(NUMPY, *(solution(NUMPY, change) for change in CHANGES.values()))
     return {name: verdict.steps[-1] for name, verdict in zip(CHANGES, verdicts)}
 
 
