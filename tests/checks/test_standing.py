@@ -6,17 +6,12 @@ asked in process.
 
 from __future__ import annotations
 
-from functools import cache, partial
-from pathlib import Path
+from functools import partial
 
 import pytest
 
-from autograder.authoring.harness import Harness, read_harness
 from autograder.judging.conditions import STANDING
-from autograder.values.verdict import Finding
-from support.written_answers import WrittenAnswer, answers_in
-
-SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
+from support.written_answers import WrittenAnswer, answers_in, harness_of, hidden_findings
 
 NUMPY = """
 # product of the first weights:
@@ -358,28 +353,16 @@ def softmax(scores):
 """
 
 
-@cache
-def harness_of(exercise: str) -> Harness:
-    return read_harness(SOLUTIONS / exercise)
-
-
-def findings(exercise: str, answer: WrittenAnswer) -> list[Finding]:
-    harness, step = harness_of(exercise), answer.step
-    with harness.replaced({step: answer.beside(vars(harness.module))[step]}):
-        seen = harness.run_step(step)
-    return [result.finding for result in seen.values() if result.finding]
-
-
 @pytest.mark.parametrize("exercise, answer", CASES)
 def test_what_only_a_standing_property_sees_is_told(exercise: str, answer: WrittenAnswer) -> None:
-    found = findings(exercise, answer)
+    found = hidden_findings(exercise, answer)
     assert found
     assert any(answer.says in finding.message for finding in found), found[0].message
 
 
 def test_a_step_that_draws_for_nothing_and_sets_no_seed_is_right() -> None:
     (answer,) = answers_in(RIGHT).values()
-    assert findings("numpy_single_head", answer) == []
+    assert hidden_findings("numpy_single_head", answer) == []
 
 
 @pytest.mark.parametrize(

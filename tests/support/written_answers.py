@@ -6,8 +6,12 @@ import ast
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
+
+from autograder.authoring.harness import Harness, read_harness
+from autograder.values.verdict import Finding
+from support.learner_workspace import ROOT
 
 HEADING = re.compile(r"^# ([^:\n]+):((?: .*|\n# .*)*)\n", re.MULTILINE)
 
@@ -41,3 +45,16 @@ def answers_in(text: str) -> dict[str, WrittenAnswer]:
         name: WrittenAnswer(name, says.replace("\n#", "").strip(), f"{code.rstrip()}\n")
         for name, says, code in rows
     }
+
+
+@cache
+def harness_of(exercise: str) -> Harness:
+    return read_harness(ROOT / "solutions" / exercise)
+
+
+def hidden_findings(exercise: str, answer: WrittenAnswer) -> list[Finding]:
+    """What the hidden checks of its step find in an answer, all other steps being right."""
+    harness, step = harness_of(exercise), answer.step
+    with harness.replaced({step: answer.beside(vars(harness.module))[step]}):
+        seen = harness.run_step(step)
+    return [result.finding for result in seen.values() if result.finding]
