@@ -602,15 +602,20 @@ def test_a_line_that_stands_in_the_open_part_too_is_no_secret(toy: Path) -> None
     assert line in (folder / "toy.py").read_text()
 
 
+GATHERED = "gathered = weights @ values"
+
+
 @pytest.mark.parametrize(
     ("file", "old", "new"),
     [
-        ("solution.py", "# ## Gathering", "# ## Gathering\n# `gathered = weights @ values`"),
+        ("solution.py", "# ## Gathering", f"# ## Gathering\n# `{GATHERED}`"),
         ("solution.py", '"""Double x."""', '"""Do: return double(x, self.kept_factor)"""'),
         ("exercise.toml", "Multiply by two: 2 · x.", "doubled_scores = factor * scores"),
+        ("exercise.toml", "minutes = 65", f"minutes = 65\nsimilar = '>>> {GATHERED}'"),
     ],
+    ids=["prose", "docstring", "hint", "similar code"],
 )
-def test_a_solution_line_in_prose_docstring_or_hint_stops_the_build_before_it_writes(
+def test_a_line_of_a_solution_stops_the_build_before_it_writes(
     toy: Path, assignments: Path, file: str, old: str, new: str
 ) -> None:
     assert "is in a file for students" in refused(toy, (file, old, new)).fact
@@ -621,7 +626,7 @@ def test_a_solution_line_in_the_worked_examples_stops_the_build(
     toy: Path, assignments: Path
 ) -> None:
     with pytest.raises(KitError, match=r"examples\.xz:1"):
-        build(toy, assignments, examples=lambda _: packed(["gathered = weights @ values"]))
+        build(toy, assignments, examples=lambda _: packed([GATHERED]))
 
 
 # Stale

@@ -307,18 +307,9 @@ SHARE = 5  # each way is tried with every fifth value at once, no two that follo
 
 @pytest.mark.filterwarnings("ignore")  # as graders run: a warning is no fault
 @pytest.mark.parametrize("way", WAYS)
-def test_a_value_is_a_finding_and_never_a_fault_of_ours(way: str) -> None:
-    are_findings(way, slice(WAYS.index(way) % SHARE, None, SHARE))
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")  # as graders run: a warning is no fault
-@pytest.mark.parametrize("way", WAYS)
-def test_a_value_of_any_kind_is_a_finding_and_never_a_fault_of_ours(way: str) -> None:
-    are_findings(way, slice(None))
-
-
-def are_findings(way: str, part: slice) -> None:
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_a_value_of_any_kind_is_a_finding_and_never_a_fault_of_ours(way: str, every: bool) -> None:
+    part = slice(None) if every else slice(WAYS.index(way) % SHARE, None, SHARE)
     torch = way.startswith("torch: ")
     exercise = "torch_multi_head" if torch else "numpy_single_head"
     library = "torch" if torch else "numpy"

@@ -34,6 +34,7 @@ FEW = (
     *("divided by three", "softmax over the queries", "keys times queries"),
     "the mask leaves out the token itself",
 )
+QUICK = [piece for piece in RIGHT if piece.exercise == NUMPY]
 Graded = list[tuple[OnePiece, Verdict]]
 
 
@@ -370,31 +371,25 @@ def plain_request(reference: Reference) -> Request:
     return Request(layer, arguments, method="forward", method_arguments=(x,), attributes=weights)
 
 
-@pytest.mark.parametrize("piece", of(NUMPY, RIGHT), ids=lambda piece: piece.name)
-def test_nothing_is_claimed_against_a_right_layer(piece: OnePiece, numpy_zygote: Zygote) -> None:
-    nothing_is_claimed_against(piece, numpy_zygote)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
-    [piece for piece in RIGHT if piece.exercise != NUMPY],
-    ids=lambda piece: piece.name,
+    [
+        pytest.param(each, id=f"{each.exercise}: {each.name}", marks=() if each in QUICK else SLOW)
+        for each in RIGHT
+    ],
 )
-def test_nothing_is_claimed_against_a_right_layer_of_pytorch(
-    piece: OnePiece, torch_zygote: Zygote
+def test_nothing_is_claimed_against_a_right_layer(
+    piece: OnePiece, request: pytest.FixtureRequest
 ) -> None:
-    nothing_is_claimed_against(piece, torch_zygote)
-
-
-def nothing_is_claimed_against(piece: OnePiece, zygote: Zygote) -> None:
+    library = "numpy" if piece.exercise == NUMPY else "torch"
+    zygote = request.getfixturevalue(f"{library}_zygote")
     reference = read_reference(ROOT / "solutions" / piece.exercise)
-    request = plain_request(reference)
-    stages = stages_of(reference, request)
+    asked = plain_request(reference)
+    stages = stages_of(reference, asked)
     with SandboxedStudent(zygote, (piece.source,), seed=1) as student:
-        reply, seen = student.ask(request), student.trace(request)
+        reply, seen = student.ask(asked), student.trace(asked)
     assert isinstance(reply, Returned) and seen
-    trail = trail_of(stages, seen, reply.value, request)
+    trail = trail_of(stages, seen, reply.value, asked)
     assert trail.wrong is None
     assert trail.right[-1] == len(stages) - 1
 

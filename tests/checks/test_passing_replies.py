@@ -160,9 +160,14 @@ def test_where_a_header_ends_counts() -> None:
     assert exchange.unnumbered(7, one, b"x") != exchange.unnumbered(7, other, b"}x")
 
 
-def test_few_ways_to_answer_are_kept_and_those_met_last() -> None:
+def passing_of(questions: int) -> PassingReplies:
     passing = PassingReplies()
-    passing.requests = (Request("same"),)
+    passing.requests = (Request("same"),) * questions
+    return passing
+
+
+def test_few_ways_to_answer_are_kept_and_those_met_last() -> None:
+    passing = passing_of(1)
     replies = [Returned(number, encoded=b"%d" % number) for number in range(9)]
     for reply in replies:
         passing.keep([reply])
@@ -172,8 +177,7 @@ def test_few_ways_to_answer_are_kept_and_those_met_last() -> None:
 
 
 def test_replies_count_only_together() -> None:
-    passing = PassingReplies()
-    passing.requests = (Request("same"), Request("same"))
+    passing = passing_of(2)
     one, two, three, four = (Returned(n, encoded=b"%d" % n) for n in range(4))
     passing.keep([one, two])
     passing.keep([three, four])
@@ -183,8 +187,7 @@ def test_replies_count_only_together() -> None:
 
 def test_only_all_replies_pass_and_not_the_first_of_them() -> None:
     """Code that ends its process leaves questions without a reply."""
-    passing = PassingReplies()
-    passing.requests = (Request("same"), Request("same"))
+    passing = passing_of(2)
     one, two = (Returned(n, encoded=b"%d" % n) for n in range(2))
     passing.keep([one, two])
     assert passing.hold([one, two])
@@ -193,8 +196,7 @@ def test_only_all_replies_pass_and_not_the_first_of_them() -> None:
 
 
 def test_what_was_not_all_returned_is_not_kept() -> None:
-    passing = PassingReplies()
-    passing.requests = (Request("same"), Request("same"))
+    passing = passing_of(2)
     one, unread = Returned(1, encoded=b"1"), Returned(2)
     parts: list[list[Reply]] = [[], [one], [one, Failed(Outcome.RAISED)], [one, unread]]
     for some in parts:
