@@ -39,7 +39,7 @@ from autograder.values.exercise import (
     signature_of,
 )
 from support.leak_search import refuse_leaks_below
-from support.written_exercise import write_exercise
+from support.written_exercise import Change, changed, write_exercise
 
 ROOT = Path(__file__).resolve().parents[2]
 EXERCISES = sorted(path.parent for path in (ROOT / "solutions").glob("*/exercise.toml"))
@@ -150,12 +150,23 @@ def doubled_twice(scores, factor=2):
 @pytest.fixture
 def toy(tmp_path: Path) -> Path:
     """The folder of a toy exercise: two functions and a class."""
+    return write_toy(tmp_path)
+
+
+def write_toy(folder: Path) -> Path:
     files = {
         "exercise.toml": MANIFEST,
         "solution.py": SOLUTION,
         "misconceptions.py": MISCONCEPTIONS,
     }
-    return write_exercise(tmp_path / "solutions" / "toy", files)
+    return write_exercise(folder / "solutions" / "toy", files)
+
+
+@pytest.fixture
+def two(toy: Path) -> tuple[Path, Path]:
+    """The toy exercise, and one that differs by its name."""
+    other = shutil.copytree(toy, toy.with_name("zoo"))
+    return toy, changed(other, ("exercise.toml", 'name = "toy"', 'name = "zoo"'))
 
 
 @pytest.fixture
@@ -163,24 +174,38 @@ def assignments(tmp_path: Path) -> Path:
     return tmp_path / "assignments"
 
 
-def change(file: Path, old: str, new: str) -> None:
-    """Replace `old`, which has to stand in `file`, by `new`."""
-    text = file.read_text()
-    assert old in text
-    file.write_text(text.replace(old, new, 1))
+@pytest.fixture(scope="module")
+def handout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What students get of the toy exercise as it is; nobody changes it."""
+    return built(write_toy(tmp_path_factory.mktemp("toy")))
+
+
+def built(toy: Path, *changes: Change) -> Path:
+    """What students get of the exercise with these changes."""
+    assignments = toy.parents[1] / "assignments"
+    build(changed(toy, *changes), assignments)
+    return assignments / toy.name
+
+
+def solution(old: str, new: str) -> Change:
+    return "solution.py", old, new
 
 
 def line_of(file: Path, part: str) -> int:
-    lines = file.read_text().splitlines()
-    return next(number for number, line in enumerate(lines, start=1) if part in line)
+    text = file.read_text()
+    return text[: text.index(part)].count("\n") + 1
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def notebook_of(folder: Path) -> Any:
     return nbformat.read(folder / f"{folder.name}.ipynb", as_version=4)
-
-
-def run_stub(folder: Path) -> dict[str, Any]:
-    return runpy.run_path(str(folder / f"{folder.name}.py"))
 
 
 # What students get
@@ -192,32 +217,30 @@ def test_build_writes_the_stub_the_notebook_the_checklist_and_the_public_facts(
     paths = build(toy, assignments)
     names = ["toy.py", "toy.ipynb", "guide.html", "README.md", "exercise.toml"]
     assert [path.relative_to(assignments / "toy").as_posix() for path in paths] == names
-    assert sorted(p.name for p in (assignments / "toy").iterdir()) == sorted(names)
+    assert content(assignments / "toy").keys() == set(names)
 
 
 def test_an_error_in_one_exercise_leaves_the_assignments_of_all_as_they_were(
-    toy: Path, assignments: Path
+    two: tuple[Path, Path], assignments: Path
 ) -> None:
-    other = shutil.copytree(toy, toy.with_name("zoo"))
-    change(other / "exercise.toml", 'name = "toy"', 'name = "zoo"')
-    build_all([toy, other], assignments)
-    before = {path: path.read_bytes() for path in assignments.rglob("*") if path.is_file()}
+    build_all(two, assignments)
+    before = content(assignments)
     assert len(before) == 10
-    change(toy / "solution.py", "# # A toy", "# # Another toy")
-    change(other / "solution.py", "### END SOLUTION", "### END")
+    changed(two[0], solution("# # A toy", "# # Another toy"))
+    changed(two[1], solution("### END SOLUTION", "### END"))
     with pytest.raises(KitError):
-        build_all([toy, other], assignments)
-    assert {path: path.read_bytes() for path in assignments.rglob("*") if path.is_file()} == before
+        build_all(two, assignments)
+    assert content(assignments) == before
 
 
-def test_a_build_tells_the_faults_of_all_exercises_at_once(toy: Path, assignments: Path) -> None:
-    other = shutil.copytree(toy, toy.with_name("zoo"))
-    change(other / "exercise.toml", 'name = "toy"', 'name = "zoo"')
-    change(other / "solution.py", "### END SOLUTION", "### END")
-    change(toy / "exercise.toml", "minutes = 5", "minutes = 0")
-    change(toy / "solution.py", "# # A toy", "# # A toy {{ missing }}")
+def test_a_build_tells_the_faults_of_all_exercises_at_once(
+    two: tuple[Path, Path], assignments: Path
+) -> None:
+    changed(two[1], solution("### END SOLUTION", "### END"))
+    changed(two[0], ("exercise.toml", "minutes = 5", "minutes = 0"))
+    changed(two[0], solution("# # A toy", "# # A toy {{ missing }}"))
     with pytest.raises(KitError) as raised:
-        build_all([toy, other], assignments)
+        build_all(two, assignments)
     facts = [each.fact for each in raised.value.each]
     assert facts == [
         "gather takes 0 minutes",
@@ -229,15 +252,13 @@ def test_a_build_tells_the_faults_of_all_exercises_at_once(toy: Path, assignment
 
 
 def test_a_folder_that_cannot_be_written_to_leaves_every_file_as_it_was(
-    toy: Path, assignments: Path
+    two: tuple[Path, Path], assignments: Path
 ) -> None:
-    other = shutil.copytree(toy, toy.with_name("zoo"))
-    change(other / "exercise.toml", 'name = "toy"', 'name = "zoo"')
     assignments.mkdir()
     (assignments / "zoo").write_text("a file where a folder belongs", encoding="utf-8")
     with pytest.raises(KitError):
-        build_all([toy, other], assignments)
-    assert [path for path in (assignments / "toy").rglob("*") if path.is_file()] == []
+        build_all(two, assignments)
+    assert content(assignments).keys() == {"zoo"}
 
 
 def test_what_lies_beside_a_solution_is_written_with_the_assignments_or_not_at_all(
@@ -256,35 +277,29 @@ def test_what_lies_beside_a_solution_is_written_with_the_assignments_or_not_at_a
     assert (toy / "generated" / "rungs.json").read_text(encoding="utf-8") == "[]"
 
 
-def test_an_unwritten_step_says_so_in_words(toy: Path, assignments: Path) -> None:
-    build(toy, assignments)
-    stub = run_stub(assignments / "toy")
-    with pytest.raises(NotImplementedError, match=r"^double is not written yet$"):
-        stub["double"](np.ones((2, 3)))
-    with pytest.raises(NotImplementedError, match=r"^gather is not written yet$"):
-        stub["gather"](np.ones((2, 3, 3)), np.ones((2, 3, 4)))
-    with pytest.raises(NotImplementedError, match=r"^Layer\.__init__ is not written yet$"):
-        stub["Layer"](2)
-    with pytest.raises(NotImplementedError, match=r"^Layer\.forward is not written yet$"):
-        stub["Layer"].forward(None, np.ones((2, 3)))
+def test_an_unwritten_step_says_so_in_words(handout: Path) -> None:
+    stub = runpy.run_path(str(handout / "toy.py"))
+    x = np.ones((2, 3))
+    calls: dict[str, Callable[[], object]] = {
+        "double": lambda: stub["double"](x),
+        "gather": lambda: stub["gather"](np.ones((2, 3, 3)), np.ones((2, 3, 4))),
+        "Layer.__init__": lambda: stub["Layer"](2),
+        "Layer.forward": lambda: stub["Layer"].forward(None, x),
+    }
+    for name, call in calls.items():
+        with pytest.raises(NotImplementedError, match=rf"^{re.escape(name)} is not written yet$"):
+            call()
 
 
-def test_the_stub_stands_at_the_indentation_of_the_code_not_of_the_marker(
-    toy: Path, assignments: Path
-) -> None:
-    build(toy, assignments)
-    text = (assignments / "toy" / "toy.py").read_text()
-    assert (
-        "    if weights.ndim == 3:\n        # YOUR CODE HERE\n        raise NotImplementedError("
-        in text
-    )
+def test_the_stub_stands_at_the_indentation_of_the_code_not_of_the_marker(handout: Path) -> None:
+    stub = "    if weights.ndim == 3:\n        # YOUR CODE HERE\n        raise NotImplementedError("
+    assert stub in (handout / "toy.py").read_text()
 
 
 def test_the_stub_is_percent_format_with_the_code_of_the_notebook_and_without_checks(
-    toy: Path, assignments: Path
+    handout: Path,
 ) -> None:
-    build(toy, assignments)
-    text = (assignments / "toy" / "toy.py").read_text()
+    text = (handout / "toy.py").read_text()
     assert "check(" not in text
     assert "\n\n# %%\n# 1 Doubling\ndef double(" in text
     assert "\n\n# %%\nimport numpy" in text
@@ -294,32 +309,27 @@ def test_the_stub_is_percent_format_with_the_code_of_the_notebook_and_without_ch
     code = [titles.sub("", cell.source) for cell in cells if cell.cell_type == "code"]
     shared = [
         cell.source
-        for cell in notebook_of(assignments / "toy").cells
+        for cell in notebook_of(handout).cells
         if cell.cell_type == "code" and not cell.id.startswith(("check-", "setup"))
     ]
     assert code[0].startswith("# A toy\n") and code[1:] == shared
 
 
-def test_a_brief_stands_in_the_stub_above_its_step_and_not_in_the_notebook(
-    toy: Path, assignments: Path
-) -> None:
+def test_a_brief_stands_in_the_stub_above_its_step_and_not_in_the_notebook(toy: Path) -> None:
     brief = '# %% [markdown] active="py"\n# How much is twice?\n#\n#   2 4\n\n'
-    change(toy / "solution.py", "# %%\ndef double(", f"{brief}# %%\ndef double(")
-    build(toy, assignments)
-    text = (assignments / "toy" / "toy.py").read_text()
+    folder = built(toy, solution("# %%\ndef double(", f"{brief}# %%\ndef double("))
+    text = (folder / "toy.py").read_text()
     assert "# %%\n# 1 Doubling\n# How much is twice?\n#\n#   2 4\ndef double(" in text
-    every = "".join(cell.source for cell in notebook_of(assignments / "toy").cells)
+    every = "".join(cell.source for cell in notebook_of(folder).cells)
     assert "How much is twice" not in every
-    change(toy / "solution.py", "How much is twice", "How " + "very " * 20 + "much is twice")
-    error = refused(toy)
+    error = refused(toy, solution("How much is twice", "How " + "very " * 20 + "much is twice"))
     assert error.fact == "a line of the stub is 120 characters wide, and 100 fit"
     assert "at the line: # How very very" in error.place
 
 
-def test_the_page_holds_the_whole_lesson_and_fetches_nothing(toy: Path, assignments: Path) -> None:
-    change(toy / "solution.py", "# ## Gathering", "# ## Gathering\n#\n# $$\\sqrt{D} < 3$$ costs $5")
-    build(toy, assignments)
-    page = (assignments / "toy" / "guide.html").read_text()
+def test_the_page_holds_the_whole_lesson_and_fetches_nothing(toy: Path) -> None:
+    formula = solution("# ## Gathering", "# ## Gathering\n#\n# $$\\sqrt{D} < 3$$ costs $5")
+    page = (built(toy, formula) / "guide.html").read_text()
     assert ">Gathering</h2>" in page and "costs $5" in page
     assert "<msqrt>" in page and "sqrt{D}" not in page
     assert '<a href="#about-double">1 Doubling</a>' in page and 'id="about-double"' in page
@@ -328,31 +338,23 @@ def test_the_page_holds_the_whole_lesson_and_fetches_nothing(toy: Path, assignme
     assert "<script" not in page and "default-src 'none'" in page
 
 
-def test_the_header_that_jupytext_writes_is_for_no_student(toy: Path, assignments: Path) -> None:
-    build(toy, assignments)
-    before = {path.name: path.read_bytes() for path in (assignments / "toy").iterdir()}
+def test_the_header_that_jupytext_writes_is_for_no_student(toy: Path, handout: Path) -> None:
     header = "# ---\n# jupyter:\n#   jupytext:\n#     formats: ipynb,py:percent\n# ---\n\n"
-    change(toy / "solution.py", "# %% [markdown]\n# # A toy", f"{header}# %% [markdown]\n# # A toy")
-    build(toy, assignments)
-    assert {path.name: path.read_bytes() for path in (assignments / "toy").iterdir()} == before
+    first = "# %% [markdown]\n# # A toy"
+    assert content(built(toy, solution(first, header + first))) == content(handout)
 
 
-def test_a_cell_for_the_notebook_alone_is_code_there_and_not_in_the_stub(
-    toy: Path, assignments: Path
-) -> None:
+def test_a_cell_for_the_notebook_alone_is_code_there_and_not_in_the_stub(toy: Path) -> None:
     with (toy / "solution.py").open("a") as file:
         file.write('\n\n# %% active="ipynb"\n# drawn = double(1)\n#\n# # a note\n# drawn\n')
-    build(toy, assignments)
-    last = notebook_of(assignments / "toy").cells[-2]  # above the list of the steps
+    folder = built(toy)
+    last = notebook_of(folder).cells[-2]  # above the list of the steps
     assert (last.cell_type, last.source) == ("code", "drawn = double(1)\n\n# a note\ndrawn")
-    assert "drawn" not in (assignments / "toy" / "toy.py").read_text()
+    assert "drawn" not in (folder / "toy.py").read_text()
 
 
-def test_the_notebook_is_valid_and_every_step_has_its_check_under_it(
-    toy: Path, assignments: Path
-) -> None:
-    build(toy, assignments)
-    notebook = notebook_of(assignments / "toy")
+def test_the_notebook_is_valid_and_every_step_has_its_check_under_it(handout: Path) -> None:
+    notebook = notebook_of(handout)
     nbformat.validate(notebook)
     assert notebook.cells[0].source.startswith("# A toy")
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
@@ -369,11 +371,8 @@ def test_the_notebook_is_valid_and_every_step_has_its_check_under_it(
         assert (step.metadata.nbgrader.locked, check.metadata.nbgrader.locked) == (False, True)
 
 
-def test_nbgrader_accepts_the_metadata_and_adds_only_its_checksums(
-    toy: Path, assignments: Path
-) -> None:
-    build(toy, assignments)
-    notebook = notebook_of(assignments / "toy")
+def test_nbgrader_accepts_the_metadata_and_adds_only_its_checksums(handout: Path) -> None:
+    notebook = notebook_of(handout)
     CheckCellMetadata().preprocess(notebook, {})
     before = [dict(cell.metadata) for cell in notebook.cells]
     LockCells().preprocess(notebook, {})
@@ -385,10 +384,9 @@ def test_nbgrader_accepts_the_metadata_and_adds_only_its_checksums(
 
 
 def test_the_checklist_has_a_line_for_every_step_with_shapes_points_and_minutes(
-    toy: Path, assignments: Path
+    handout: Path,
 ) -> None:
-    build(toy, assignments)
-    text = (assignments / "toy" / "README.md").read_text()
+    text = (handout / "README.md").read_text()
     assert "3 steps, 6 points, about 1 hour 30 minutes" in text
     assert "- [ ] **double**: Doubling (2 points, about 1 hour 5 minutes)" in text
     assert "- [ ] **gather**: Gathering (1 point, about 5 minutes)" in text
@@ -398,63 +396,55 @@ def test_the_checklist_has_a_line_for_every_step_with_shapes_points_and_minutes(
     assert "`Layer.forward(x: (B, S)) -> (B, S)`" in text
 
 
+def table_of(folder: Path) -> list[str]:
+    text = (folder / "README.md").read_text()
+    return text.partition("## The shapes\n\n")[2].partition("\n\n## How to check")[0].splitlines()
+
+
 def test_the_checklist_has_a_table_of_the_shapes_with_the_class_last(
-    toy: Path, assignments: Path
+    toy: Path, handout: Path
 ) -> None:
-    change(toy / "solution.py", '-> tuple[Float[np.ndarray, "B S D"], int]:', "-> int:")
+    head, layer = ["| step | result |", "|---|---|"], "| `Layer.forward` | `(B, S)` |"
+    double, gather = "| `double` | `(B, S)` |", "| `gather` | `(B, S, D)`, value |"
+    assert table_of(handout) == [*head, double, gather, layer]
     pair = 'tuple[Float[np.ndarray, "B S"], Float[np.ndarray, "B S"]]'
-    change(toy / "solution.py", '2) -> Float[np.ndarray, "B S"]:', f"2) -> {pair}:")
-    build(toy, assignments)
-    text = (assignments / "toy" / "README.md").read_text()
-    table = text.partition("## The shapes\n\n")[2].partition("\n\n## How to check")[0]
-    assert table.splitlines() == [
-        "| step | result |",
-        "|---|---|",
-        "| `double` | `(B, S)` each |",
-        "| `Layer.forward` | `(B, S)` |",
-    ]
+    folder = built(
+        toy,
+        solution('-> tuple[Float[np.ndarray, "B S D"], int]:', "-> int:"),
+        solution('2) -> Float[np.ndarray, "B S"]:', f"2) -> {pair}:"),
+    )
+    assert table_of(folder) == [*head, "| `double` | `(B, S)` each |", layer]
 
 
-def test_a_result_of_several_kinds_names_each_of_them(toy: Path, assignments: Path) -> None:
-    build(toy, assignments)
-    text = (assignments / "toy" / "README.md").read_text()
-    assert "| `gather` | `(B, S, D)`, value |\n" in text
-
-
-def test_a_checklist_without_shapes_has_no_table(toy: Path, assignments: Path) -> None:
-    solution = (toy / "solution.py").read_text()
-    for axes in ("B S D", "B S S", "B S"):
-        solution = solution.replace(f'Float[np.ndarray, "{axes}"]', "np.ndarray")
-    (toy / "solution.py").write_text(solution)
-    build(toy, assignments)
-    text = (assignments / "toy" / "README.md").read_text()
+def test_a_checklist_without_shapes_has_no_table(toy: Path) -> None:
+    axes = ("B S D", "B S S", "B S")
+    folder = built(toy, *(solution(f'Float[np.ndarray, "{each}"]', "np.ndarray") for each in axes))
+    text = (folder / "README.md").read_text()
     assert "The shapes" not in text
     assert "`double(scores, factor)`\n" in text
     assert "\n\n## How to check\n" in text
 
 
-def test_the_public_facts_are_all_but_the_grading(toy: Path, assignments: Path) -> None:
-    build(toy, assignments)
-    text = (assignments / "toy" / "exercise.toml").read_text()
+def test_the_public_facts_are_all_but_the_grading(toy: Path, handout: Path) -> None:
+    text = (handout / "exercise.toml").read_text()
     assert "987654321" not in text
     assert '    "Multiply by two: 2 · x.",\n' in text
     assert "author's own note" not in text
     expected = tomllib.loads(MANIFEST)
     del expected["grading"]
     assert tomllib.loads(text) == expected
-    ours, theirs = read_exercise(toy), read_exercise(assignments / "toy")
+    ours, theirs = read_exercise(toy), read_exercise(handout)
     assert (ours.steps, ours.limits) == (theirs.steps, theirs.limits)
     assert theirs.grading.seed == 0
 
 
-def test_the_public_facts_may_be_whatever_toml_can_say(toy: Path, assignments: Path) -> None:
+def test_the_public_facts_may_be_whatever_toml_can_say(toy: Path) -> None:
     odd = (
         'odd = "\\u007f\\\\\\"\\n\\u2028"\n'
         '"a.b c" = {when = 2026-11-21, inf = inf, list = [[1, 2.5], []]}\n'
     )
-    change(toy / "exercise.toml", "difficulty = 1\n", f"difficulty = 1\n{odd}")
-    build(toy, assignments)
-    facts = tomllib.loads((assignments / "toy" / "exercise.toml").read_text())
+    folder = built(toy, ("exercise.toml", "difficulty = 1\n", f"difficulty = 1\n{odd}"))
+    facts = tomllib.loads((folder / "exercise.toml").read_text())
     assert facts["odd"] == '\x7f\\"\n\u2028'
     assert facts["a.b c"] == tomllib.loads(odd)["a.b c"]
 
@@ -467,23 +457,18 @@ def test_worked_examples_come_from_the_callable_that_gets_the_solution_folder(
     assert facts_in(paths[-1].read_bytes()) == {"of": "toy"}
 
 
-def test_two_builds_give_the_same_bytes(toy: Path, tmp_path: Path) -> None:
+def test_two_builds_give_the_same_bytes(toy: Path, handout: Path, tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from autograder.authoring.build import build; "
         "build(Path(sys.argv[1]), Path(sys.argv[2]))"
     )
-    build(toy, tmp_path / "here")
     subprocess.run(
-        [sys.executable, "-c", program, str(toy), str(tmp_path / "there")],
+        [sys.executable, "-c", program, str(toy), str(tmp_path)],
         # Not as sets are ordered in this process.
         env={**os.environ, "PYTHONHASHSEED": "20261122", "PYTHONPATH": str(ROOT)},
         check=True,
     )
-    here, there = (
-        {path.name: path.read_bytes() for path in (tmp_path / place / "toy").iterdir()}
-        for place in ("here", "there")
-    )
-    assert here == there and len(here) == 5
+    assert content(tmp_path / "toy") == content(handout)
 
 
 @pytest.mark.parametrize("folder", EXERCISES, ids=lambda folder: folder.name)
@@ -537,15 +522,15 @@ def test_a_leak_is_told_with_both_places(toy: Path, tmp_path: Path) -> None:
     assert caught.value.place == (f"{folder / 'notes.txt'}:3, from {toy / 'solution.py'}:{number}")
 
 
-def test_a_leak_in_a_notebook_is_found_behind_its_escapes(toy: Path, assignments: Path) -> None:
-    change(toy / "solution.py", "abs(factor)", 'abs(factor) + len("a\\tb")')
-    build(toy, assignments)
-    path = assignments / "toy" / "toy.ipynb"
-    notebook = notebook_of(assignments / "toy")
-    notebook.cells[-1].source += '\nself.kept_factor = abs(factor) + len("a\\tb")'
+def test_a_leak_in_a_notebook_is_found_behind_its_escapes(toy: Path) -> None:
+    line = "self.kept_factor = abs(factor)"
+    told = f'{line} + len("a\\tb")'
+    folder = built(toy, solution(line, told))
+    path, notebook = folder / "toy.ipynb", notebook_of(folder)
+    notebook.cells[-1].source += f"\n{told}"
     nbformat.write(notebook, path)
     with pytest.raises(KitError, match="is in a file for students") as caught:
-        refuse_leaks_below(secrets_of(read_exercise(toy)), assignments)
+        refuse_leaks_below(secrets_of(read_exercise(toy)), folder)
     assert f"{path}:{line_of(path, 'kept_factor')}," in caught.value.place
 
 
@@ -563,7 +548,7 @@ def test_a_leak_in_a_notebook_is_found_behind_its_escapes(toy: Path, assignments
 def test_a_leak_in_a_json_file_is_found_however_it_is_written_there(
     toy: Path, told: dict[str, Any], ascii_only: bool
 ) -> None:
-    change(toy / "solution.py", "abs(factor)", 'abs(factor)\n        self.name = call("größe\\t")')
+    changed(toy, solution("abs(factor)", 'abs(factor)\n        self.name = call("größe\\t")'))
     secrets = secrets_of(read_exercise(toy))
     text = json.dumps({"first": "Doubling.", **told}, indent=1, ensure_ascii=ascii_only)
     with pytest.raises(KitError, match="a line of a solution is in a file") as caught:
@@ -610,35 +595,30 @@ def test_a_marker_of_a_region_is_a_leak(toy: Path) -> None:
         refuse_leaks(secrets_of(read_exercise(toy)), {"a.py": "    ### BEGIN SOLUTION\n"})
 
 
-def test_a_line_that_stands_in_the_open_part_too_is_no_secret(toy: Path, assignments: Path) -> None:
-    change(
-        toy / "solution.py",
-        "        self.kept_factor = abs(factor)\n",
-        "        assert factor.bit_length() > 1\n        self.kept_factor = abs(factor)\n",
-    )
-    change(
-        toy / "solution.py",
-        '        """Keep the factor."""\n',
-        '        """Keep the factor."""\n        assert factor.bit_length() > 1\n',
-    )
-    build(toy, assignments)
-    assert "assert factor.bit_length() > 1" in (assignments / "toy" / "toy.py").read_text()
+def test_a_line_that_stands_in_the_open_part_too_is_no_secret(toy: Path) -> None:
+    line = "        assert factor.bit_length() > 1\n"
+    docstring, kept = '        """Keep the factor."""\n', "        self.kept_factor = abs(factor)\n"
+    folder = built(toy, solution(kept, line + kept), solution(docstring, docstring + line))
+    assert line in (folder / "toy.py").read_text()
+
+
+GATHERED = "gathered = weights @ values"
 
 
 @pytest.mark.parametrize(
     ("file", "old", "new"),
     [
-        ("solution.py", "# ## Gathering", "# ## Gathering\n# `gathered = weights @ values`"),
+        ("solution.py", "# ## Gathering", f"# ## Gathering\n# `{GATHERED}`"),
         ("solution.py", '"""Double x."""', '"""Do: return double(x, self.kept_factor)"""'),
         ("exercise.toml", "Multiply by two: 2 · x.", "doubled_scores = factor * scores"),
+        ("exercise.toml", "minutes = 65", f"minutes = 65\nsimilar = '>>> {GATHERED}'"),
     ],
+    ids=["prose", "docstring", "hint", "similar code"],
 )
-def test_a_solution_line_in_prose_docstring_or_hint_stops_the_build_before_it_writes(
+def test_a_line_of_a_solution_stops_the_build_before_it_writes(
     toy: Path, assignments: Path, file: str, old: str, new: str
 ) -> None:
-    change(toy / file, old, new)
-    with pytest.raises(KitError, match="is in a file for students"):
-        build(toy, assignments)
+    assert "is in a file for students" in refused(toy, (file, old, new)).fact
     assert not assignments.exists()
 
 
@@ -646,16 +626,16 @@ def test_a_solution_line_in_the_worked_examples_stops_the_build(
     toy: Path, assignments: Path
 ) -> None:
     with pytest.raises(KitError, match=r"examples\.xz:1"):
-        build(toy, assignments, examples=lambda _: packed(["gathered = weights @ values"]))
+        build(toy, assignments, examples=lambda _: packed([GATHERED]))
 
 
 # Stale
 
 
 def test_what_was_just_built_is_not_stale(toy: Path, assignments: Path) -> None:
-    build(toy, assignments)
-    (assignments / "toy" / "__pycache__").mkdir()
-    (assignments / "toy" / "__pycache__" / "toy.pyc").write_bytes(b"")
+    cache = built(toy) / "__pycache__"
+    cache.mkdir()
+    (cache / "toy.pyc").write_bytes(b"")
     assert stale(toy, assignments) == ()
 
 
@@ -667,10 +647,9 @@ def test_before_the_first_build_every_file_is_missing_and_none_is_written(
 
 
 def test_missing_edited_and_left_over_files_are_named(toy: Path, assignments: Path) -> None:
-    build(toy, assignments)
-    folder = assignments / "toy"
+    folder = built(toy)
     (folder / "README.md").unlink()
-    change(folder / "toy.py", "YOUR CODE HERE", "your code here")
+    changed(folder, ("toy.py", "YOUR CODE HERE", "your code here"))
     (folder / "old").mkdir()
     (folder / "old" / "toy_v1.py").write_text("")
     assert stale(toy, assignments) == (
@@ -683,8 +662,8 @@ def test_missing_edited_and_left_over_files_are_named(toy: Path, assignments: Pa
 def test_a_change_of_the_facts_makes_the_files_that_say_them_stale(
     toy: Path, assignments: Path
 ) -> None:
-    build(toy, assignments)
-    change(toy / "exercise.toml", "points = 2", "points = 5")
+    built(toy)
+    changed(toy, ("exercise.toml", "points = 2", "points = 5"))
     names = {entry.split()[0] for entry in stale(toy, assignments)}
     assert names == {"toy/toy.ipynb", "toy/README.md", "toy/exercise.toml"}
 
@@ -695,20 +674,21 @@ def test_worked_examples_without_their_callable_are_left_over(toy: Path, assignm
     assert stale(toy, assignments) == (f"toy/{EXAMPLES} is left over",)
 
 
-def test_a_build_leaves_worked_examples_that_differ_in_the_last_digits(
-    toy: Path, assignments: Path
+@pytest.mark.parametrize(("number", "kept"), [(0.5 + 1e-9, True), (0.6, False)])
+def test_worked_examples_that_differ_in_the_last_digits_are_not_stale_and_not_written_again(
+    toy: Path, assignments: Path, number: float, kept: bool
 ) -> None:
     """They depend on the processor, and a file that nobody can read would seem to have changed."""
-    made = iter([0.5, 0.5 + 1e-9, 0.6])
 
-    def examples(folder: Path) -> bytes:
-        return packed({"a": np.array([next(made)])})
+    def examples(value: float) -> Callable[[Path], bytes]:
+        return lambda folder: packed({"a": np.array([0.25, value])})
 
-    build(toy, assignments, examples)
-    build(toy, assignments, examples)
-    assert facts_in((assignments / "toy" / EXAMPLES).read_bytes())["a"] == [0.5]
-    build(toy, assignments, examples)
-    assert facts_in((assignments / "toy" / EXAMPLES).read_bytes())["a"] == [0.6]
+    build(toy, assignments, examples(0.5))
+    found = stale(toy, assignments, examples(number))
+    assert found == (() if kept else (f"toy/{EXAMPLES} differs",))
+    build(toy, assignments, examples(number))
+    written = facts_in((assignments / "toy" / EXAMPLES).read_bytes())["a"]
+    assert written[1] == (0.5 if kept else number)
 
 
 def test_what_an_earlier_kit_has_generated_elsewhere_is_removed(
@@ -726,193 +706,168 @@ def test_what_an_earlier_kit_has_generated_elsewhere_is_removed(
 # What the author can get wrong
 
 
-def refused(toy: Path) -> KitError:
+def refused(toy: Path, *changes: Change) -> KitError:
     with pytest.raises(KitError) as caught:
-        build(toy, toy.parent.parent / "assignments")
+        built(toy, *changes)
     return caught.value
 
 
-def test_only_what_is_optional_may_be_worth_nothing(toy: Path, assignments: Path) -> None:
-    file = toy / "exercise.toml"
-    text = re.sub(r"^points = .*$", "points = 0", file.read_text(encoding="utf-8"), flags=re.M)
-    file.write_text(text, encoding="utf-8")
-    error = refused(toy)
-    assert error.fact == "all steps together are worth 0 points" and "optional" in error.cure
-    change(file, "format_version = 1", "format_version = 1\noptional = true")
-    build(toy, assignments)
-    checklist = (assignments / toy.name / "README.md").read_text(encoding="utf-8")
-    assert "steps, optional, about" in checklist and "(no points, about" in checklist
-    assert read_exercise(assignments / toy.name).optional
+BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION\n"
+LAST = f"        return double(x, self.kept_factor)\n        {END}"
+SPARE = f"\ndef spare():\n    {BEGIN}\n    return 1\n    {END}"
 
 
-def test_what_says_neither_yes_nor_no_to_optional_is_refused(toy: Path) -> None:
-    change(toy / "exercise.toml", "format_version = 1", 'format_version = 1\noptional = "yes"')
-    assert refused(toy).fact == "optional is 'yes'"
+def without_region(function: str) -> Change:
+    """What a function would be handed out with, had it no region."""
+    start = SOLUTION.index(BEGIN, SOLUTION.index(function))
+    region = SOLUTION[start : SOLUTION.index(END, start)] + END
+    return solution(region, region.replace(BEGIN, "#").replace(END, "#\n"))
 
 
-def test_a_region_that_is_not_closed_is_told_with_its_line(toy: Path) -> None:
-    path = toy / "solution.py"
-    path.write_text(SOLUTION.rstrip().removesuffix("### END SOLUTION"))
-    error = refused(toy)
-    number = SOLUTION[: SOLUTION.rindex("### BEGIN")].count("\n") + 1
-    assert error.fact == "a solution region is not closed"
-    assert error.place == f"{path}:{number}"
+def renamed(old: str, new: str) -> Change:
+    return "exercise.toml", f'"{old}"', f'"{new}"'
 
 
-def test_a_region_inside_a_region_is_told_with_both_lines(toy: Path) -> None:
-    path = toy / "solution.py"
-    first = line_of(path, "BEGIN SOLUTION")
-    change(path, "    return doubled", "    ### BEGIN SOLUTION\n    return doubled")
-    error = refused(toy)
-    assert error.fact == f"a solution region begins inside the one that begins at line {first}"
-    assert error.place == f"{path}:{first + 2}"
-
-
-def test_an_end_without_a_beginning_is_told_with_its_line(toy: Path) -> None:
-    path = toy / "solution.py"
-    change(path, "    ### BEGIN SOLUTION\n", "")
-    error = refused(toy)
-    assert error.fact == "a solution region ends but never began"
-    assert error.place == f"{path}:{line_of(path, 'END SOLUTION')}"
-
-
-@pytest.mark.parametrize(
-    "marker",
-    ["## BEGIN SOLUTION", "### begin solution", "pass  ### BEGIN SOLUTION", "#BEGIN_SOLUTION"],
-)
-def test_a_misspelt_marker_is_told_with_its_line(toy: Path, marker: str) -> None:
-    path = toy / "solution.py"
-    change(path, "### BEGIN SOLUTION", marker)
-    error = refused(toy)
-    assert "is almost a marker of a solution region" in error.fact
-    assert error.place == f"{path}:{line_of(path, marker)}"
-
-
-def test_prose_may_speak_of_solutions(toy: Path, assignments: Path) -> None:
-    change(
-        toy / "solution.py",
-        "# ## Gathering",
-        "# ## Gathering\n# They differ in the end: solutions.",
-    )
-    build(toy, assignments)
-    assert "They differ in the end: solutions." in (assignments / "toy" / "toy.ipynb").read_text()
-
-
-def test_a_step_without_a_function_is_told_with_its_line_of_the_manifest(toy: Path) -> None:
-    change(toy / "solution.py", "def gather(", "def collect(")
-    error = refused(toy)
-    assert error.fact == "the step gather has no function or class in solution.py"
-    assert error.place == f"{toy / 'exercise.toml'}:{line_of(toy / 'exercise.toml', 'gather')}"
-
-
-@pytest.mark.parametrize(
-    ("definition", "name"),
-    [("def double(", "double"), ("def __init__(", "Layer.__init__")],
-)
-def test_a_function_without_a_region_would_be_handed_out_solved(
-    toy: Path, definition: str, name: str
-) -> None:
-    path = toy / "solution.py"
-    head, tail = path.read_text().split(definition)
-    tail = tail.replace("### BEGIN SOLUTION", "#", 1).replace("### END SOLUTION", "#", 1)
-    path.write_text(head + definition + tail)
-    error = refused(toy)
-    assert error.fact == f"{name} has no solution region, so it would be handed out solved"
-    assert error.place == f"{path}:{line_of(path, definition)}"
-
-
-def test_a_method_may_be_given_but_not_all_of_a_class(toy: Path, assignments: Path) -> None:
-    path = toy / "solution.py"
-    head, tail = path.read_text().split("def __init__(self, factor: int) -> None:")
-    one = tail.replace("### BEGIN SOLUTION", "#", 1).replace("### END SOLUTION", "#", 1)
-    path.write_text(f"{head}def __init__(self, factor: int) -> None:  # given{one}")
-    build(toy, assignments)
-    assert "kept_factor = abs(factor)" in (assignments / "toy" / "toy.py").read_text()
-    change(
-        path,
-        '-> Float[np.ndarray, "B S"]:\n        """Double x',
-        '-> int:  # given\n        """Double x',
-    )
-    path.write_text(
-        path.read_text().replace(
-            "    " * 2 + "### BEGIN SOLUTION\n        return double", "        return double"
+# What is changed, what is told, and what stands at the line that is named.
+FAULTS: dict[str, tuple[list[Change], str, str]] = {
+    "optional is neither yes nor no": (
+        [("exercise.toml", "format_version = 1", 'format_version = 1\noptional = "yes"')],
+        "optional is 'yes'",
+        "",
+    ),
+    "a region is not closed": (
+        [solution(LAST, LAST.removesuffix(f"        {END}"))],
+        "a solution region is not closed",
+        f"{BEGIN}\n        return double(x",
+    ),
+    "a region in a region": (
+        [solution("    return doubled", f"    {BEGIN}\n    return doubled")],
+        "a solution region begins inside the one that begins at line 14",
+        f"{BEGIN}\n    return doubled",
+    ),
+    "an end without a beginning": (
+        [solution(f"    {BEGIN}\n    doubled", "    doubled")],
+        "a solution region ends but never began",
+        END,
+    ),
+    **{
+        f"the marker {marker}": (
+            [solution(f"    {BEGIN}\n    doubled", f"    {marker}\n    doubled")],
+            "is almost a marker of a solution region",
+            marker,
         )
+        for marker in (
+            *("## BEGIN SOLUTION", "### begin solution"),
+            *("pass  ### BEGIN SOLUTION", "#BEGIN_SOLUTION"),
+        )
+    },
+    "a step without a function": (
+        [solution("def gather(", "def collect(")],
+        "the step gather has no function or class in solution.py",
+        'name = "gather"',
+    ),
+    "a function that would be handed out solved": (
+        [without_region("def double(")],
+        "double has no solution region, so it would be handed out solved",
+        "def double(",
+    ),
+    "a method that would be handed out solved": (
+        [without_region("def __init__(")],
+        "Layer.__init__ has no solution region, so it would be handed out solved",
+        "def __init__(",
+    ),
+    "a region outside of every step": (
+        [solution("\n# %% [markdown]\n# ## Gath", f"{SPARE}\n# %% [markdown]\n# ## Gath")],
+        "a solution region is not inside one function of a step",
+        f"{BEGIN}\n    return 1",
+    ),
+    "a region over the end of its function": (
+        [solution(f"    return doubled_scores\n    {END}", SPARE.replace(f"    {BEGIN}\n", ""))],
+        "a solution region is not inside one function of a step",
+        f"{BEGIN}\n    doubled",
+    ),
+    "steps in another order than their functions": (
+        [renamed("double", "first"), renamed("gather", "double"), renamed("first", "gather")],
+        "the step double comes where gather is expected",
+        "def double(",
+    ),
+    "a step that is defined twice": (
+        [solution("# ## Gathering\n", "# ## Gathering\n\n# %%\ndef double(): ...\n")],
+        "the step double is defined twice",
+        "def double(): ...",
+    ),
+    "a step that would have to be awaited": (
+        [solution("def double(", "async def double(")],
+        "the step double is written with `async def`, which cannot be checked",
+        "async def double(",
+    ),
+    "a step and something else in a cell": (
+        [solution("\n\n# %%\nclass Layer", "\n\nclass Layer")],
+        "the cell of the step Layer also holds something else",
+        "class Layer",
+    ),
+    **{
+        f"code in a cell of comments, {marker}": (
+            [solution(LAST, f"{LAST}\n\n{marker}\n# text\n\nleft_over = 1\n")],
+            f"a cell that begins with `{marker}` holds a line that is not a comment",
+            "left_over = 1",
+        )
+        for marker in ("# %% [markdown]", '# %% active="ipynb"')
+    },
+    "a name that is not the folder's": (
+        [renamed("toy", "other")],
+        "the exercise is called 'other', but its folder is not",
+        "",
+    ),
+    "no Python": (
+        [solution("def gather(", "def gather((")],
+        "solution.py is not valid Python: '(' was never closed",
+        "def gather((",
+    ),
+}
+
+
+@pytest.mark.parametrize(("changes", "fact", "at"), FAULTS.values(), ids=FAULTS)
+def test_what_an_author_gets_wrong_is_told_with_its_line(
+    toy: Path, changes: list[Change], fact: str, at: str
+) -> None:
+    error = refused(toy, *changes)
+    assert error.fact.endswith(fact), error.fact
+    if at:
+        file = toy / ("exercise.toml" if at.startswith("name") else "solution.py")
+        places = (f"{file}:{line_of(file, at)}", f"{file}, at the line: {at}")
+        assert error.place in places
+
+
+def test_only_what_is_optional_may_be_worth_nothing(toy: Path) -> None:
+    error = refused(toy, *(("exercise.toml", f"points = {n}", "points = 0") for n in (1, 2, 3)))
+    assert error.fact == "all steps together are worth 0 points" and "optional" in error.cure
+    version = "format_version = 1"
+    folder = built(toy, ("exercise.toml", version, f"{version}\noptional = true"))
+    checklist = (folder / "README.md").read_text(encoding="utf-8")
+    assert "steps, optional, about" in checklist and "(no points, about" in checklist
+    assert read_exercise(folder).optional
+
+
+def test_prose_may_speak_of_solutions(toy: Path) -> None:
+    said = "They differ in the end: solutions."
+    folder = built(toy, solution("# ## Gathering", f"# ## Gathering\n# {said}"))
+    assert said in (folder / "toy.ipynb").read_text()
+
+
+def test_a_method_may_be_given_but_not_all_of_a_class(toy: Path) -> None:
+    made, forward = "factor: int) -> None:", '"B S"]:\n        """Double x'
+    folder = built(toy, solution(made, f"{made}  # given"), without_region("def __init__("))
+    assert "kept_factor = abs(factor)" in (folder / "toy.py").read_text()
+    given = solution(forward, forward.replace(":", ":  # given"))
+    assert refused(toy, given, without_region("def forward(")).fact == (
+        "the step Layer has no solution region at all"
     )
-    change(path, "self.kept_factor)\n        ### END SOLUTION\n", "self.kept_factor)\n")
-    assert refused(toy).fact == "the step Layer has no solution region at all"
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (
-            "\n# %% [markdown]\n# ## Gath",
-            "\ndef spare():\n    ### BEGIN SOLUTION\n    return 1\n    ### END SOLUTION\n"
-            "\n# %% [markdown]\n# ## Gath",
-        ),
-        (
-            "    return doubled_scores\n    ### END SOLUTION\n",
-            "    return doubled_scores\n\n\ndef spare():\n    return 1\n    ### END SOLUTION\n",
-        ),
-    ],
-    ids=["outside of every step", "over the end of its function"],
-)
-def test_a_region_that_is_not_inside_one_step_is_refused(toy: Path, old: str, new: str) -> None:
-    change(toy / "solution.py", old, new)
-    error = refused(toy)
-    assert error.fact == "a solution region is not inside one function of a step"
-    assert error.place.startswith(f"{toy / 'solution.py'}:")
-
-
-def test_steps_in_another_order_than_their_functions_are_refused(toy: Path) -> None:
-    change(toy / "exercise.toml", '"double"', '"first"')
-    change(toy / "exercise.toml", '"gather"', '"double"')
-    change(toy / "exercise.toml", '"first"', '"gather"')
-    assert refused(toy).fact == "the step double comes where gather is expected"
-
-
-def test_a_step_that_is_defined_twice_is_refused(toy: Path) -> None:
-    change(toy / "solution.py", "# ## Gathering\n", "# ## Gathering\n\n# %%\ndef double(): ...\n")
-    assert refused(toy).fact == "the step double is defined twice"
-
-
-def test_a_step_that_would_have_to_be_awaited_is_refused(toy: Path) -> None:
-    change(toy / "solution.py", "def double(", "async def double(")
-    error = refused(toy)
-    assert error.fact == "the step double is written with `async def`, which cannot be checked"
-
-
-def test_a_cell_with_a_step_and_something_else_is_refused(toy: Path) -> None:
-    change(toy / "solution.py", "\n\n# %%\nclass Layer", "\n\nclass Layer")
-    error = refused(toy)
-    assert error.fact == "the cell of the step Layer also holds something else"
-    assert error.place.endswith(f":{line_of(toy / 'solution.py', 'class Layer')}")
-
-
-@pytest.mark.parametrize("marker", ["# %% [markdown]", '# %% active="ipynb"'])
-def test_a_cell_of_comments_that_holds_code_is_refused(toy: Path, marker: str) -> None:
-    with (toy / "solution.py").open("a") as file:
-        file.write(f"\n\n{marker}\n# text\n\nleft_over = 1\n")
-    error = refused(toy)
-    assert error.fact == f"a cell that begins with `{marker}` holds a line that is not a comment"
-    assert error.place.endswith(": left_over = 1")
-
-
-def test_a_name_that_is_not_the_folders_is_refused(toy: Path) -> None:
-    change(toy / "exercise.toml", 'name = "toy"', 'name = "other"')
-    assert refused(toy).fact == "the exercise is called 'other', but its folder is not"
 
 
 def test_a_folder_without_a_solution_is_refused(toy: Path) -> None:
     (toy / "solution.py").unlink()
     assert refused(toy).fact == "the exercise has no solution.py"
-
-
-def test_a_solution_that_does_not_parse_is_told_with_its_line(toy: Path) -> None:
-    change(toy / "solution.py", "def gather(", "def gather((")
-    error = refused(toy)
-    assert error.fact.startswith("solution.py is not valid Python")
-    assert error.place.startswith(f"{toy / 'solution.py'}:")
 
 
 # Signatures
@@ -1000,15 +955,3 @@ def test_importing_the_leak_check_and_the_signatures_needs_no_notebook_package()
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     subprocess.run([sys.executable, "-c", program], env=environment, check=True)
-
-
-@pytest.mark.parametrize(("number", "expected"), [("0.50000001", ()), ("0.6", ("differs",))])
-def test_a_worked_example_is_stale_by_its_numbers_and_not_by_their_last_digits(
-    toy: Path, assignments: Path, number: str, expected: tuple[str, ...]
-) -> None:
-    def examples(value: str) -> Callable[[Path], bytes]:
-        return lambda folder: packed({"a": np.array([0.25, float(value)], dtype="float32")})
-
-    build(toy, assignments, examples("0.5"))
-    found = stale(toy, assignments, examples(number))
-    assert tuple(sentence.split()[-1] for sentence in found) == expected

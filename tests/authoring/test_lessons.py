@@ -13,48 +13,21 @@ import pytest
 from autograder.authoring.build import build
 from autograder.authoring.stub import WIDEST_DRAWING as WIDEST
 from autograder.errors import KitError
+from support import toy_exercise
 from support.written_exercise import Change, write_exercise
 
-TOML = '''\
-format_version = 1
-name = "toy"
-title = "A toy"
-library = "numpy"
-difficulty = 1
+DIAGRAM = '''\
 diagram = """
              | x (B, D)
 double       | twice (B, D)
 halve, add   | half of it, and more
 """
-
-[[steps]]
-name = "double"
-title = "Doubling"
-points = 2
-minutes = 1
-hints = []
-
-[[steps]]
-name = "halve"
-title = "Halving"
-points = 3
-minutes = 1
-hints = []
-
-[[steps]]
-name = "add"
-title = "Adding"
-points = 1
-minutes = 1
-hints = []
-
-[[steps]]
-name = "Layer"
-title = "The layer"
-points = 1
-minutes = 1
-hints = []
 '''
+MORE_STEPS = "".join(
+    f'\n[[steps]]\nname = "{name}"\ntitle = "{title}"\npoints = 1\nminutes = 1\nhints = []\n'
+    for name, title in (("add", "Adding"), ("Layer", "The layer"))
+)
+TOML = toy_exercise.TOML.replace("\n[grading]", f"{DIAGRAM}\n[grading]") + MORE_STEPS
 SOLUTION = '''\
 # %% [markdown]
 # # A toy
@@ -162,6 +135,10 @@ def built(tmp_path: Path, *changes: Change) -> tuple[str, list[Any]]:
     return (folder / "toy.py").read_text(), nbformat.read(folder / "toy.ipynb", as_version=4).cells
 
 
+def handed_out(tmp_path: Path, name: str) -> str:
+    return (tmp_path / "assignments" / "toy" / name).read_text(encoding="utf-8")
+
+
 def refusal(tmp_path: Path, *changes: Change) -> KitError:
     with pytest.raises(KitError) as refused:
         built(tmp_path, *changes)
@@ -193,7 +170,7 @@ def test_the_whole_layer_is_marked_on_every_line_of_a_step(tmp_path: Path) -> No
 
 def test_students_get_the_diagram_in_the_prose_only(tmp_path: Path) -> None:
     built(tmp_path)
-    assert "diagram" not in (tmp_path / "assignments" / "toy" / "exercise.toml").read_text()
+    assert "diagram" not in handed_out(tmp_path, "exercise.toml")
 
 
 @pytest.mark.parametrize(
@@ -220,8 +197,7 @@ def test_a_diagram_without_the_step_is_refused_where_it_is_asked_for(tmp_path: P
 
 
 def test_a_diagram_that_is_no_text_is_refused(tmp_path: Path) -> None:
-    whole = TOML[TOML.index('"""') : TOML.rindex('"""') + 3]
-    error = refusal(tmp_path, ("exercise.toml", f"diagram = {whole}", "diagram = 3"))
+    error = refusal(tmp_path, ("exercise.toml", DIAGRAM, "diagram = 3\n"))
     assert error.fact == "the diagram is not text"
 
 
@@ -300,7 +276,7 @@ def test_the_file_has_neither_questions_nor_answers_and_the_page_folds_them(
 ) -> None:
     text, _ = built(tmp_path)
     assert "What is twice nothing" not in text and "Four times" not in text
-    page = (tmp_path / "assignments" / "toy" / "guide.html").read_text()
+    page = handed_out(tmp_path, "guide.html")
     assert "<summary><b>Before you code.</b> What is twice nothing?</summary>" in page
     assert "<p>Four times.</p>\n</details>" in page
 
@@ -309,7 +285,7 @@ def test_code_in_a_question_is_code_on_the_page_and_a_link_leads_to_the_lesson(
     tmp_path: Path,
 ) -> None:
     built(tmp_path, ("solution.py", "What is twice nothing?", "What is `double(0)`?"))
-    page = (tmp_path / "assignments" / "toy" / "guide.html").read_text()
+    page = handed_out(tmp_path, "guide.html")
     assert "What is <code>double(0)</code>?</summary>" in page
     links = re.findall(r'<a href="#([^"]+)">', page)
     assert links and all(page.count(f'id="{each}">') == 1 for each in links)
@@ -340,7 +316,7 @@ def test_the_way_stands_above_a_step_in_one_line_with_its_place_marked(tmp_path:
     assert re.search(r"^# 1 Doubling +x → \[twice\] → half$", text, re.MULTILINE)
     assert re.search(r"^# 2 Halving +x → twice → \[half\]$", text, re.MULTILINE)
     assert re.search(r"^# 4 The layer +\[x → twice → half\]$", text, re.MULTILINE)
-    assert "path" not in (tmp_path / "assignments" / "toy" / "exercise.toml").read_text()
+    assert "path" not in handed_out(tmp_path, "exercise.toml")
 
 
 def test_in_the_prose_the_way_is_a_picture_with_words_for_who_does_not_see_it(
@@ -352,7 +328,7 @@ def test_in_the_prose_the_way_is_a_picture_with_words_for_who_does_not_see_it(
     assert words.startswith("Step 1 of 4. You are here: twice. The way through the layer: x, twice")
     picture = base64.b64decode(data).decode("utf-8")
     assert picture.startswith("<svg ") and ">half</text>" in picture
-    page = (tmp_path / "assignments" / "toy" / "guide.html").read_text()
+    page = handed_out(tmp_path, "guide.html")
     assert f'alt="{words}"' in page
 
 

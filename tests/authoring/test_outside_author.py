@@ -38,20 +38,15 @@ from autograder.values.request import Request, Returned
 from autograder.values.verdict import Outcome, Verdict
 from autograder.worker.wire import Linear, Opaque, Seed, Value
 from support.fifth_exercise import SOLUTION, fifth_exercise
+from support.written_exercise import Change
 
 CHAIN = "@pytest.mark.chain_of_steps"
-HIDDEN_CHECK = (
-    "graders.py",
-    CHAIN,
-    '@pytest.mark.step("center")\n'
-    "def test_hidden(student, draw):\n"
-    "    student({given}).agrees()\n\n\n" + CHAIN,
-)
 
 
-def hidden(given: str) -> tuple[str, str, str]:
-    file, old, new = HIDDEN_CHECK
-    return file, old, new.replace("{given}", given)
+def hidden(given: str) -> Change:
+    """A check of `center` that students do not get."""
+    head = '@pytest.mark.step("center")\ndef test_hidden(student, draw):\n'
+    return "graders.py", CHAIN, f"{head}    student({given}).agrees()\n\n\n{CHAIN}"
 
 
 def proved(folder: Path) -> tuple[str, ...]:
@@ -183,12 +178,8 @@ def test_a_check_or_a_variant_that_works_in_this_process_only_is_a_gap(
 def test_a_public_check_that_hands_it_over_stops_the_build(
     tmp_path: Path, given: str, kind: str
 ) -> None:
-    public = ("graders.py", 'test_center(student, draw):\n    """every row is centered"""', "")
-    change = (
-        public[0],
-        public[1] + '\n    student(draw("B S D"))',
-        public[1] + f"\n    student({given})",
-    )
+    title = '"""every row is centered"""\n    student('
+    change = ("graders.py", f'{title}draw("B S D"))', f"{title}{given})")
     solution = ("solution.py", "    middle =", "    x = np.zeros((2, 2, 2))\n    middle =")
     error = error_of(fifth_exercise(tmp_path / "solutions", change, solution))
     assert error.fact.startswith(f"the check test_center hands over a {kind} (argument 1)")
@@ -216,22 +207,19 @@ def test_one_mistake_costs_one_step_whatever_the_steps_are_given(tmp_path: Path)
         assert verdict.points == 9
 
 
-def test_one_mistake_costs_one_step_at_large_sizes_too(tmp_path: Path) -> None:
-    large = "sizes = { B = 2, S = 128, D = 90 }"
-    asked = ("exercise.toml", "sizes = { B = 2, S = 5, D = 3 }", large)
-    folder = fifth_exercise(tmp_path / "solutions", asked)
-    wrong = SOLUTION.replace("    return first *", "    return 3 * first *")
-    (verdict,) = graded(folder, wrong)
-    assert [each.name for each in verdict.steps if not each.passes] == ["spread"], verdict.steps
-
-
 def proved_of_mistakes(folder: Path) -> tuple[str, ...]:
     return mistake_gaps(read_harness(folder))
 
 
-@pytest.mark.parametrize("sizes", ["B = 2, S = 5, D = 3", "B = 2, S = 128, D = 90"])
-def test_a_hand_in_with_a_known_mistake_loses_that_step_alone(tmp_path: Path, sizes: str) -> None:
-    asked = ("exercise.toml", "sizes = { B = 2, S = 5, D = 3 }", f"sizes = {{ {sizes} }}")
+def sizes(tokens: int, width: int) -> Change:
+    written = "sizes = { B = 2, S = 5, D = 3 }"
+    return "exercise.toml", written, f"sizes = {{ B = 2, S = {tokens}, D = {width} }}"
+
+
+@pytest.mark.parametrize("asked", [sizes(5, 3), sizes(128, 90)], ids=["small", "large"])
+def test_a_hand_in_with_a_known_mistake_loses_that_step_alone(
+    tmp_path: Path, asked: Change
+) -> None:
     assert proved_of_mistakes(fifth_exercise(tmp_path / "solutions", asked)) == ()
 
 
@@ -310,12 +298,8 @@ def test_what_is_wrong_with_a_class_may_cost_one_that_builds_on_it(tmp_path: Pat
 
 
 def test_sizes_that_the_reference_does_not_answer_for_are_a_gap(tmp_path: Path) -> None:
-    asked = (
-        "exercise.toml",
-        "sizes = { B = 2, S = 5, D = 3 }",
-        "sizes = { B = 2, S = 5, D = 2100 }",
-    )
-    gaps = crossing_gaps(read_harness(fifth_exercise(tmp_path / "solutions", asked)))
+    folder = fifth_exercise(tmp_path / "solutions", sizes(5, 2100))
+    gaps = crossing_gaps(read_harness(folder))
     assert any("does not answer for in the place of spread" in gap for gap in gaps), gaps
 
 
@@ -543,7 +527,6 @@ def test_a_hidden_check_with_a_misspelt_axis_is_told_by_the_proof(tmp_path: Path
     [
         ("exercise.toml", "points = 5", "points = -5", "Standardize is worth -5 points"),
         ("exercise.toml", 'title = "Spread"', 'title = " "', "the step spread has no title"),
-        ("exercise.toml", "minutes = 5", "minutes = 0", "center takes 0 minutes"),
         ("exercise.toml", "[grading]", "[limits]\nseconds_per_call = 0\n[grading]", "the limit"),
         ("exercise.toml", "D = 3", "D = 0", "the size of the axis D is 0 in sizes"),
         ("solution.py", "import numpy as np\n", "import numpy as np\n\nspread = 2\n", "the step"),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import functools
 import http.server
 import json
 import re
@@ -12,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,10 @@ import nbformat
 import pytest
 
 from autograder.authoring.contents import with_first_cell
-from autograder.authoring.regions import BEGIN, END
 from autograder.authoring.release import MARKERS, Source
 from autograder.values.exercise import read_exercise
 from autograder.values.symbols import HIDDEN
+from support.reference_steps import pasted, reference_steps
 from support.student_disk import Disk, given_away, jupyter_packages, kernel_of, new_disk
 from support.typed_commands import typed
 
@@ -77,34 +76,6 @@ def kernel(
     yield "student"
 
 
-def solved() -> dict[str, str]:
-    """The reference's code of every step, as a student would write it."""
-    lines = (ROOT / "solutions" / NAME / "solution.py").read_text(encoding="utf-8").splitlines()
-    return {
-        node.name: "\n".join(
-            line
-            for line in lines[node.lineno - 1 : node.end_lineno]
-            if line.strip() not in (BEGIN, END)
-        )
-        for node in ast.parse("\n".join(lines)).body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef)
-    }
-
-
-def paste_into_script(stub: str) -> str:
-    """The stub with the reference's answers in place of its steps."""
-    lines = stub.splitlines()
-    answers = solved()
-    nodes = [
-        node
-        for node in ast.parse(stub).body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in answers
-    ]
-    for node in reversed(nodes):
-        lines[node.lineno - 1 : node.end_lineno] = answers[node.name].splitlines()
-    return "\n".join(lines) + "\n"
-
-
 def notebook_in(folder: Path) -> nbformat.NotebookNode:
     read: nbformat.NotebookNode = nbformat.read(folder / f"{NAME}.ipynb", as_version=4)
     return read
@@ -152,7 +123,8 @@ def test_the_reference_pasted_in_passes(disk: Disk) -> None:
     file = disk.handout / f"{NAME}.py"
     stub = file.read_text(encoding="utf-8")
     try:
-        file.write_text(paste_into_script(stub), encoding="utf-8")
+        written = reduce(lambda text, step: pasted(text, NAME, step.name), STEPS, stub)
+        file.write_text(written, encoding="utf-8")
         code, said = disk.attn("check", "--json")
         assert code == 0, said
         told = json.loads(said)
@@ -175,7 +147,7 @@ def test_the_notebook_with_the_reference_in_place_runs_from_top_to_bottom(
 ) -> None:
     folder = shutil.copytree(disk.handout, tmp_path / NAME)
     read = notebook_in(folder)
-    answers = solved()
+    answers = reference_steps(NAME)
     for cell in read.cells:
         name = cell.metadata.get("nbgrader", {}).get("grade_id")
         if name in answers:
@@ -200,10 +172,11 @@ def test_the_untouched_notebook_stops_at_its_first_check_in_words(
 def test_no_solution_is_anywhere_on_that_disk(disk: Disk, tmp_path: Path) -> None:
     secrets = tuple(secret for secret in SOURCE.secrets if secret.text not in MARKERS)
     assert given_away(disk.root, secrets) == []
+    solved = reference_steps(NAME)
     planted = {
-        "home/notes.txt": solved()["softmax"],
-        "venv/lib/x/site-packages/numpy/extra.py": solved()["SingleHeadAttention"],
-        "venv/lib/x/site-packages/autograder/more.py": solved()["apply_mask"],
+        "home/notes.txt": solved["softmax"],
+        "venv/lib/x/site-packages/numpy/extra.py": solved["SingleHeadAttention"],
+        "venv/lib/x/site-packages/autograder/more.py": solved["apply_mask"],
         "handout/graders.py": "",
     }
     for name, text in planted.items():
@@ -260,7 +233,7 @@ def test_the_first_cell_installs_the_kit_where_it_is_missing_and_else_does_nothi
 def test_online_the_first_cell_gets_the_kit_and_the_files_for_a_notebook_that_is_alone(
     disk: Disk, wheel: Path, kernel: str, tmp_path: Path
 ) -> None:
-    serve = functools.partial(Quiet, directory=str(wheel.parent))
+    serve = partial(Quiet, directory=str(wheel.parent))
     alone = tmp_path / "content"
     alone.mkdir()
     assignment = (ROOT / "assignments" / NAME / f"{NAME}.ipynb").read_text(encoding="utf-8")

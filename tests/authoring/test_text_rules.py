@@ -26,6 +26,7 @@ from autograder.values.request import ExceptionReport, Failed
 from autograder.values.symbols import MARKS
 from autograder.values.verdict import Outcome
 from support.copied_exercise import copy_exercise
+from support.written_exercise import changed
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = ROOT / "solutions"
@@ -150,11 +151,8 @@ LONG_TITLE = ("exercise.toml", 'title = "Softmax"', f'title = "{"One row " * 12}
 def planted(folder: Path, text: str) -> tuple[str, ...]:
     """The gaps of a copy of an exercise with a long title, and `text` at every place."""
     copy = copy_exercise("numpy_single_head", folder)
-    for file, old, new in (LONG_TITLE, *PLACES.values()):
-        path = copy / file
-        source = path.read_text(encoding="utf-8")
-        assert old in source, f"{old!r} is not in {file} any more"
-        path.write_text(source.replace(old, new.replace("{}", text), 1), encoding="utf-8")
+    places = ((file, old, new.replace("{}", text)) for file, old, new in PLACES.values())
+    changed(copy, LONG_TITLE, *places)
     heard: set[str] = set()
     harness = read_harness(copy, heard.add)
     compose_texts(harness)

@@ -96,17 +96,6 @@ class OnePiece:
         return _HEADS[self.exercise] + "".join(f"        {line}\n" for line in lines)
 
 
-_NUMPY_QKV = """
-q, k, v = x @ self.query_weights, x @ self.key_weights, x @ self.value_weights
-"""
-_NUMPY_MASK = """
-if causal:
-    s = np.where(np.tril(np.ones(s.shape[-2:])) == 1, s, -np.inf)
-"""
-_NUMPY_SOFTMAX = """
-e = np.exp(s - s.max(-1, keepdims=True))
-a = e / e.sum(-1, keepdims=True)
-"""
 _SINGLE_QKV = "q, k, v = self.Wqkv(x).chunk(3, dim=-1)\n"
 _MULTI_QKV = """
 B, S, C = x.shape
@@ -118,18 +107,33 @@ cut = lambda t: t.view(B, N, self.num_heads, self.head_dim).transpose(1, 2)
 q, k, v = cut(self.q_linear(x)), cut(self.k_linear(x)), cut(self.v_linear(x))
 """
 _VIT_END = "return self.out_linear((a @ v).transpose(1, 2).reshape(B, N, D))\n"
-_MULTI_END = "return self.Wo((a @ v).transpose(1, 2).reshape(B, S, C))\n"
+
+# The right layer of each exercise that the wrong ones are made of.
+_PLAIN = {
+    NUMPY: """
+q, k, v = x @ self.query_weights, x @ self.key_weights, x @ self.value_weights
+s = q @ k.transpose(0, 2, 1) / np.sqrt(x.shape[-1])
+if causal:
+    s = np.where(np.tril(np.ones(s.shape[-2:])) == 1, s, -np.inf)
+e = np.exp(s - s.max(-1, keepdims=True))
+a = e / e.sum(-1, keepdims=True)
+return a @ v @ self.output_weights
+""",
+    SINGLE: _SINGLE_QKV
+    + """
+a = (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1)
+return self.Wo(a @ v)
+""",
+    MULTI: _MULTI_QKV
+    + """
+a = (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1)
+return self.Wo((a @ v).transpose(1, 2).reshape(B, S, C))
+""",
+    VIT: _VIT_QKV + "a = (q @ k.mT / self.head_dim**0.5).softmax(-1)\n" + _VIT_END,
+}
 
 RIGHT = (
-    OnePiece(
-        "matrix products",
-        NUMPY,
-        _NUMPY_QKV
-        + "s = q @ k.transpose(0, 2, 1) / np.sqrt(x.shape[-1])\n"
-        + _NUMPY_MASK
-        + _NUMPY_SOFTMAX
-        + "return a @ v @ self.output_weights\n",
-    ),
+    *(OnePiece("matrix products", exercise, forward) for exercise, forward in _PLAIN.items()),
     OnePiece(
         "einsum, and keys as rows",
         NUMPY,
@@ -243,214 +247,81 @@ a = e / e.sum(-1, keepdim=True)
     ),
 )
 
+
+def _wrong(name: str, exercise: str, old: str, new: str, *steps: str) -> OnePiece:
+    """The plain layer with one text replaced by another."""
+    right = _PLAIN[exercise]
+    assert old in right, name
+    return OnePiece(name, exercise, right.replace(old, new), steps)
+
+
+_WEIGHTS, _GATHERED = "compute_attention_weights", "apply_attention"
+_MASKING = ("create_causal_mask", "apply_mask")
+_SCORES_OR_PROJECTION = ("compute_attention_scores", "project_qkv")
+_MADE_MASK = "np.where(np.tril(np.ones(s.shape[-2:])) == 1, s, -np.inf)"
+_MADE_HEADS = "self.Wqkv(x).view(B, S, 3, self.heads, -1).permute(2, 0, 3, 1, 4)"
 WRONG = (
-    OnePiece(
-        "not scaled",
-        NUMPY,
-        _NUMPY_QKV
-        + "s = q @ k.transpose(0, 2, 1)\n"
-        + _NUMPY_MASK
-        + _NUMPY_SOFTMAX
-        + "return a @ v @ self.output_weights\n",
-        ("scale_scores",),
-    ),
-    OnePiece(
-        "softmax over the queries",
-        NUMPY,
-        _NUMPY_QKV
-        + "s = q @ k.transpose(0, 2, 1) / np.sqrt(x.shape[-1])\n"
-        + _NUMPY_MASK
-        + "e = np.exp(s - s.max(1, keepdims=True))\n"
-        + "return e / e.sum(1, keepdims=True) @ v @ self.output_weights\n",
-        ("softmax", "compute_attention_weights"),
-    ),
-    OnePiece(
-        "no output projection",
-        NUMPY,
-        _NUMPY_QKV
-        + "s = q @ k.transpose(0, 2, 1) / np.sqrt(x.shape[-1])\n"
-        + _NUMPY_MASK
-        + _NUMPY_SOFTMAX
-        + "return a @ v\n",
-        ("project_output",),
-    ),
-    OnePiece(
-        "keys times queries",
-        NUMPY,
-        _NUMPY_QKV
-        + "s = k @ q.transpose(0, 2, 1) / np.sqrt(x.shape[-1])\n"
-        + _NUMPY_MASK
-        + _NUMPY_SOFTMAX
-        + "return a @ v @ self.output_weights\n",
-        ("compute_attention_scores", "project_qkv"),
-    ),
-    OnePiece(
+    _wrong("not scaled", NUMPY, " / np.sqrt(x.shape[-1])", "", "scale_scores"),
+    _wrong("softmax over the queries", NUMPY, "(-1, keep", "(1, keep", "softmax", _WEIGHTS),
+    _wrong("no output projection", NUMPY, " @ self.output_weights", "", "project_output"),
+    _wrong("keys times queries", NUMPY, "q @ k.", "k @ q.", *_SCORES_OR_PROJECTION),
+    _wrong(
         "the mask leaves out the token itself",
         NUMPY,
-        _NUMPY_QKV
-        + """
-s = q @ k.transpose(0, 2, 1) / np.sqrt(x.shape[-1])
-if causal:
-    s = np.where(np.tril(np.ones(s.shape[-2:]), -1) == 1, s, -1e9)
-"""
-        + _NUMPY_SOFTMAX
-        + "return a @ v @ self.output_weights\n",
-        ("create_causal_mask", "apply_mask"),
+        _MADE_MASK,
+        "np.where(np.tril(np.ones(s.shape[-2:]), -1) == 1, s, -1e9)",
+        *_MASKING,
     ),
-    OnePiece(
+    _wrong(
         "forbidden scores are zero",
         NUMPY,
-        _NUMPY_QKV
-        + """
-s = q @ k.transpose(0, 2, 1) / np.sqrt(x.shape[-1])
-if causal:
-    s = s * np.tril(np.ones(s.shape[-2:]))
-"""
-        + _NUMPY_SOFTMAX
-        + "return a @ v @ self.output_weights\n",
-        ("apply_mask", "create_causal_mask"),
+        _MADE_MASK,
+        "s * np.tril(np.ones(s.shape[-2:]))",
+        *_MASKING,
     ),
-    OnePiece(
-        "divided by three",
-        NUMPY,
-        _NUMPY_QKV
-        + "s = q @ k.transpose(0, 2, 1) / 3.0\n"
-        + _NUMPY_MASK
-        + _NUMPY_SOFTMAX
-        + "return a @ v @ self.output_weights\n",
-        ("scale_scores",),
-    ),
-    OnePiece(
+    _wrong("divided by three", NUMPY, "np.sqrt(x.shape[-1])", "3.0", "scale_scores"),
+    _wrong(
         "a softmax of squares",
         NUMPY,
-        _NUMPY_QKV
-        + "s = q @ k.transpose(0, 2, 1) / np.sqrt(x.shape[-1])\n"
-        + _NUMPY_MASK
-        + """
-e = np.where(np.isfinite(s), s**2, 0.0)
-a = e / e.sum(-1, keepdims=True)
-return a @ v @ self.output_weights
-""",
-        ("softmax", "compute_attention_weights"),
+        "np.exp(s - s.max(-1, keepdims=True))",
+        "np.where(np.isfinite(s), s**2, 0.0)",
+        "softmax",
+        _WEIGHTS,
     ),
-    OnePiece(
-        "not scaled in PyTorch",
-        SINGLE,
-        _SINGLE_QKV + "return self.Wo((q @ k.mT).softmax(-1) @ v)\n",
-        ("scale_scores",),
-    ),
-    OnePiece(
-        "divided by the whole hidden size",
-        SINGLE,
-        _SINGLE_QKV + "return self.Wo((q @ k.mT / x.shape[-1] ** 0.5).softmax(-1) @ v)\n",
-        ("scale_scores",),
-    ),
-    OnePiece(
-        "keys and values change places",
-        SINGLE,
-        "q, v, k = self.Wqkv(x).chunk(3, dim=-1)\n"
-        + "return self.Wo((q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v)\n",
-        ("project_qkv",),
-    ),
-    OnePiece(
-        "softmax over the batch",
-        SINGLE,
-        _SINGLE_QKV + "return self.Wo((q @ k.mT / q.shape[-1] ** 0.5).softmax(0) @ v)\n",
-        ("compute_attention_weights",),
-    ),
-    OnePiece(
-        "weights are squared",
-        SINGLE,
-        _SINGLE_QKV
-        + """
-a = (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1)
-a = a**2
-return self.Wo(a @ v)
-""",
-        ("compute_attention_weights", "apply_attention"),
-    ),
-    OnePiece(
-        "heads merged without moving them",
-        MULTI,
-        _MULTI_QKV
-        + "a = (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1)\n"
-        + "return self.Wo((a @ v).reshape(B, S, C))\n",
-        ("merge_heads",),
-    ),
-    OnePiece(
+    _wrong("not scaled in PyTorch", SINGLE, " / q.shape[-1] ** 0.5", "", "scale_scores"),
+    _wrong("divided by the whole hidden size", SINGLE, "q.shape", "x.shape", "scale_scores"),
+    _wrong("keys and values change places", SINGLE, "q, k, v", "q, v, k", "project_qkv"),
+    _wrong("softmax over the batch", SINGLE, "softmax(-1)", "softmax(0)", _WEIGHTS),
+    _wrong("weights are squared", SINGLE, "return", "a = a**2\nreturn", _WEIGHTS, _GATHERED),
+    _wrong("heads merged without moving them", MULTI, ".transpose(1, 2)", "", "merge_heads"),
+    _wrong(
         "heads split without moving them",
         MULTI,
-        """
-B, S, C = x.shape
-q, k, v = (t.reshape(B, self.heads, S, -1) for t in self.Wqkv(x).chunk(3, dim=-1))
-a = (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1)
-"""
-        + _MULTI_END,
-        ("split_heads",),
+        _MADE_HEADS,
+        "(t.reshape(B, self.heads, S, -1) for t in self.Wqkv(x).chunk(3, dim=-1))",
+        "split_heads",
     ),
-    OnePiece(
-        "scaled by the hidden size",
-        MULTI,
-        _MULTI_QKV + "a = (q @ k.mT / math.sqrt(C)).softmax(-1)\n" + _MULTI_END,
-        ("scale_scores",),
+    _wrong(
+        "scaled by the hidden size", MULTI, "q.shape[-1] ** 0.5", "math.sqrt(C)", "scale_scores"
     ),
-    OnePiece(
-        "no softmax",
-        MULTI,
-        _MULTI_QKV + "a = q @ k.mT / q.shape[-1] ** 0.5\n" + _MULTI_END,
-        ("compute_attention_weights",),
-    ),
-    OnePiece(
+    _wrong("no softmax", MULTI, ".softmax(-1)", "", _WEIGHTS),
+    _wrong(
         "one is added to the scores of the first head",
         MULTI,
-        _MULTI_QKV
-        + """
-s = q @ k.mT / q.shape[-1] ** 0.5
-a = (s * torch.linspace(1, 2, self.heads)[:, None, None]).softmax(-1)
-"""
-        + _MULTI_END,
-        ("scale_scores", "compute_attention_weights", "compute_attention_scores"),
+        ".softmax(-1)",
+        "\na = (a * torch.linspace(1, 2, self.heads)[:, None, None]).softmax(-1)",
+        *("scale_scores", _WEIGHTS, "compute_attention_scores"),
     ),
-    OnePiece(
-        "keys are queries",
-        VIT,
-        _VIT_QKV + "a = (q @ q.mT / self.head_dim**0.5).softmax(-1)\n" + _VIT_END,
-        ("compute_scaled_scores", "project_qkv"),
-    ),
-    OnePiece(
-        "the output layer is left out",
-        VIT,
-        _VIT_QKV
-        + "a = (q @ k.mT / self.head_dim**0.5).softmax(-1)\n"
-        + "return (a @ v).transpose(1, 2).reshape(B, N, D)\n",
-        ("project_output",),
-    ),
-    OnePiece(
-        "softmax over the heads",
-        VIT,
-        _VIT_QKV + "a = (q @ k.mT / self.head_dim**0.5).softmax(1)\n" + _VIT_END,
-        ("compute_attention_weights",),
-    ),
-    OnePiece(
-        "the values are turned around",
-        VIT,
-        _VIT_QKV + "a = (q @ k.mT / self.head_dim**0.5).softmax(-1)\nv = v.flip(2)\n" + _VIT_END,
-        ("apply_attention",),
-    ),
-    OnePiece(
-        "a view of what lies scattered",
-        VIT,
-        _VIT_QKV
-        + "a = (q @ k.mT / self.head_dim**0.5).softmax(-1)\n"
-        + "return self.out_linear((a @ v).transpose(1, 2).view(B, N, D))\n",
-        ("merge_heads",),
-    ),
-    OnePiece(
+    _wrong("keys are queries", VIT, "@ k.mT", "@ q.mT", "compute_scaled_scores", "project_qkv"),
+    _wrong("the output layer is left out", VIT, "self.out_linear", "", "project_output"),
+    _wrong("softmax over the heads", VIT, "softmax(-1)", "softmax(1)", _WEIGHTS),
+    _wrong("the values are turned around", VIT, "return", "v = v.flip(2)\nreturn", _GATHERED),
+    _wrong("a view of what lies scattered", VIT, "reshape(B", "view(B", "merge_heads"),
+    _wrong(
         "a dropout that stays on",
         VIT,
-        _VIT_QKV
-        + "a = F.dropout((q @ k.mT / self.head_dim**0.5).softmax(-1), 0.5, True)\n"
-        + _VIT_END,
-        ("compute_attention_weights", "apply_attention"),
+        "return",
+        "a = F.dropout(a, 0.5, True)\nreturn",
+        *(_WEIGHTS, _GATHERED),
     ),
 )

@@ -87,18 +87,6 @@ def test_nan_never_passes(mode: str, due: float) -> None:
     assert outcome(spoiled(DUE, np.nan), spoiled(DUE, due), form) is Outcome.WRONG_VALUES
 
 
-@pytest.mark.parametrize(
-    ("dtype", "passes", "fails"),
-    [(np.float64, 1e-6, 1e-4), (np.float32, 5e-5, 1e-3)],
-)
-def test_where_float64_is_asked_float32_is_right_to_float32_precision(
-    dtype: type, passes: float, fails: float
-) -> None:
-    due = DUE + 3 * np.sign(DUE)
-    assert outcome((due * (1 + passes)).astype(dtype), due) is Outcome.PASSED
-    assert outcome((due * (1 + fails)).astype(dtype), due) is Outcome.WRONG_VALUES
-
-
 def test_a_single_wrong_number_is_wrong_and_its_place_is_told() -> None:
     finding = compare(spoiled(DUE, 9.0), DUE, ONE)
     assert finding and finding.outcome is Outcome.WRONG_VALUES
@@ -176,10 +164,6 @@ def test_a_known_mistake_is_told_by_name_and_the_bare_difference_is_folded_away(
     assert any("as expected" in detail for detail in finding.details)
 
 
-def test_a_mistake_in_another_dtype_is_the_same_mistake() -> None:
-    assert found((DUE**3).astype(np.float32), OTHER, CUBED).misconception == "cubed"
-
-
 def test_what_no_known_mistake_gives_has_no_name() -> None:
     finding = found(RNG.standard_normal(DUE.shape), OTHER, CUBED)
     assert finding.misconception is None and "as expected" in finding.fact
@@ -224,26 +208,10 @@ def test_what_is_not_written_is_no_mistake() -> None:
     assert finding and finding.outcome is Outcome.NOT_WRITTEN and finding.misconception is None
 
 
-@pytest.mark.parametrize(
-    ("factor", "words"), [(2.0, "2 times"), (-1.0, "-1 times"), (0.125, "0.125")]
-)
-def test_a_constant_factor_is_told(factor: float, words: str) -> None:
-    assert words in found(factor * DUE).fact
-
-
-def test_swapped_axes_are_told_by_their_letters() -> None:
+def test_what_stands_out_is_told_as_the_fact_and_beside_a_wrong_shape_below_it() -> None:
     look = found(DUE.swapaxes(1, 2)).look
     assert "axis 1 (S)" in look and "axis 2 (D)" in look and "swapped" in look
-    square = RNG.standard_normal((2, 5, 5))
-    finding = diagnose(Returned(square.swapaxes(1, 2)), square, ONE, ())
-    assert finding and "axis 1 (S)" in finding.fact and "axis 2 (D)" in finding.fact
-
-
-def test_rows_that_are_right_are_told() -> None:
-    changed = DUE.copy()
-    changed[:, :3] += RNG.standard_normal((2, 3, 5))
-    look = found(changed).fact
-    assert "axis 1 (S)" in look and "entry 3 is right" in look
+    assert "2 times" in found(2.0 * DUE).fact
 
 
 def test_where_nothing_stands_out_an_example_is_given() -> None:

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
+import numpy as np
 import pytest
 
-from autograder.grading.batch import grade_batch
-from autograder.grading.journal import GradingRun, is_sound
-from autograder.submission.reading import Submission
+from autograder.checks.submission_judge import answer_digest
+from autograder.grading.journal import is_sound
 from autograder.values.exercise import read_exercise
-from autograder.values.verdict import Verdict
+from autograder.values.request import Failed, Returned
+from autograder.values.verdict import Outcome, Verdict
+from autograder.worker.wire import Opaque
+from support.graded_texts import graded
+from support.learner_workspace import ROOT
 from support.nameless_mistakes import FLATTER, NOT_THE_ROOT, SHARPER, SHARPER_TOO, written
 from support.reference_steps import reference_steps
 
-ROOT = Path(__file__).resolve().parents[2]
 SECRET = b"a secret of this test"
 NUMPY, TORCH = "numpy_single_head", "torch_single_head"
-
-
-def graded(exercise: str, *texts: str) -> tuple[Verdict, ...]:
-    folder = ROOT / "solutions" / exercise
-    name = read_exercise(folder).name
-    handed_in = [Submission(f"s{n}", name, (text,), folder) for n, text in enumerate(texts)]
-    return grade_batch(folder, handed_in, GradingRun(secret=SECRET))
 
 
 def answers(verdict: Verdict) -> dict[str, str]:
@@ -57,7 +52,7 @@ HANDED_IN: dict[str, dict[str, str]] = {
 @pytest.fixture(scope="module")
 def verdicts() -> dict[str, Verdict]:
     texts = [written(NUMPY, **changes) for changes in HANDED_IN.values()]
-    return dict(zip(HANDED_IN, graded(NUMPY, *texts), strict=True))
+    return dict(zip(HANDED_IN, graded(NUMPY, *texts, secret=SECRET), strict=True))
 
 
 def test_one_mistake_has_one_answer_however_it_is_written(verdicts: dict[str, Verdict]) -> None:
@@ -101,9 +96,8 @@ def test_a_layer_of_pytorch_has_one_too() -> None:
     changed = steps[layer].replace("    return ", "    return 0.9 * ")
     assert changed != steps[layer]
     spread = steps[layer].replace("    return ", "    return 9 / 10 * ")
-    first, second = graded(
-        TORCH, written(TORCH, **{layer: changed}), written(TORCH, **{layer: spread})
-    )
+    texts = (written(TORCH, **{layer: code}) for code in (changed, spread))
+    first, second = graded(TORCH, *texts, secret=SECRET)
     assert answers(first).keys() == {layer}
     assert answers(first) == answers(second)
 
@@ -121,3 +115,66 @@ def test_the_answer_is_kept_with_the_verdict_and_one_that_the_kit_never_gives_is
         assert not is_sound(replace(read, steps=steps), exercise)
     steps = tuple(replace(each, answer="12345678") for each in read.steps)  # of right ones too
     assert not is_sound(replace(read, steps=steps), exercise)
+
+
+# --- the digest of an answer tells wrong answers apart, and not the ways to round them ------------
+
+ANSWER = np.random.default_rng(5).standard_normal((2, 5, 8))
+
+
+def digest(value: object) -> str:
+    return answer_digest([Returned(value)])
+
+
+def test_rounding_and_the_type_of_numbers_do_not_count() -> None:
+    draws = [np.random.default_rng(seed).standard_normal((2, 5, 5)) for seed in range(200)]
+    differ = [digest(draw) != digest(draw.astype(np.float32)) for draw in draws]
+    assert sum(differ) <= 1, "seeds 0 to 199"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        ANSWER * 1.05,
+        -ANSWER,
+        ANSWER.swapaxes(0, 1),
+        ANSWER.ravel(),
+        np.where(ANSWER > 2, np.nan, ANSWER),
+        np.where(ANSWER > 2, np.inf, ANSWER),
+        np.flip(ANSWER, axis=1),
+        np.zeros_like(ANSWER),
+        (ANSWER, ANSWER),
+        Opaque("list"),
+        None,
+        1.0,
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_another_answer_has_another_digest(other: object) -> None:
+    assert digest(other) != digest(ANSWER)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        np.zeros(0),
+        np.array(np.nan),
+        np.full((2, 2), 1e308),
+        np.full(3, 5e-324),
+        np.array([1 + 2j]),
+        np.array([True, False]),
+        np.array([2**63], dtype=np.uint64),
+        (),
+        "text",
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("error")
+def test_whatever_comes_back_has_a_digest(odd: object) -> None:
+    assert len(digest(odd)) == 8
+
+
+def test_failing_in_two_ways_is_two_answers() -> None:
+    late, broken = Failed(Outcome.TIMED_OUT), Failed(Outcome.RAISED)
+    assert answer_digest([late]) != answer_digest([broken])
+    assert answer_digest([late]) != answer_digest([late, late])

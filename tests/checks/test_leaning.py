@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 
 import pytest
 
-from autograder.grading.batch import grade_batch
-from autograder.submission.reading import Submission
 from autograder.values.verdict import Outcome
 from checks.counted_forks import counted_forks
+from support.graded_texts import graded, solution
+from support.learner_workspace import NAME
 
-FOLDER = Path(__file__).resolve().parents[2] / "solutions" / "numpy_single_head"
 PASSED, WRONG = Outcome.PASSED, Outcome.WRONG_VALUES
 
 WRONG_SOFTMAX = "\ndef softmax(scores): return scores / scores.sum(axis=-1, keepdims=True)\n"
@@ -110,10 +108,9 @@ def outcomes(added: str, *, without: tuple[str, ...] = ()) -> dict[str, tuple[Ou
 
     Something is `added` to it, and some definitions are left out.
     """
-    tree = ast.parse((FOLDER / "solution.py").read_text(encoding="utf-8"))
+    tree = ast.parse(solution(NAME))
     tree.body = [node for node in tree.body if getattr(node, "name", "") not in without]
-    submission = Submission("s", FOLDER.name, (ast.unparse(tree) + added,), Path("s.py"))
-    (verdict,) = grade_batch(FOLDER, [submission])
+    (verdict,) = graded(NAME, ast.unparse(tree) + added)
     return {step.name: (step.outcome, step.leaning) for step in verdict.steps}
 
 

@@ -7,22 +7,21 @@ whatever that class makes of them, the fault is told to be where the value came 
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Container, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
 
 from autograder.checks.reference import Reference, read_reference
-from autograder.grading.batch import grade_batch
-from autograder.submission.reading import Submission
 from autograder.values.verdict import Outcome
+from support.graded_texts import graded, solution, step_of
 from support.judged_steps import judged
+from support.learner_workspace import ROOT
 
 pytestmark = pytest.mark.slow  # every odd form at every step of every exercise
 
-ROOT = Path(__file__).resolve().parents[2]
-EXERCISES = ("numpy_single_head", "torch_single_head", "torch_multi_head", "vit_multi_head")
+NUMPY = "numpy_single_head"
+EXERCISES = (NUMPY, "torch_single_head", "torch_multi_head", "vit_multi_head")
 CALLED_BY_ANOTHER = ("softmax",)
 Names = Mapping[str, Any]
 
@@ -52,21 +51,15 @@ ODD_OF_SEVERAL: dict[str, Callable[[Any], Any]] = {
 }
 
 
-# For PyTorch's exercises the fast tests take these, the slow ones the others.
-FEW = ("no axes", "two and one")
-MANY = tuple(form for form in (*ODD, *ODD_OF_SEVERAL) if form not in FEW)
-
-
-def odd_namespaces(reference: Reference, forms: Container[str]) -> Iterator[tuple[str, str, Names]]:
-    """For each step that the chain calls and each of the forms: (step, form, what is handed in)."""
+def odd_namespaces(reference: Reference) -> Iterator[tuple[str, str, Names]]:
+    """For each step that the chain calls and each odd form: (step, form, what is handed in)."""
     for step in reference.exercise.steps:
         right = getattr(reference.module, step.name)
         if isinstance(right, type) or step.random or step.name in CALLED_BY_ANOTHER:
             continue
         several = len(reference.form(step.name).names) > 1
         for form, odd in {**ODD, **(ODD_OF_SEVERAL if several else {})}.items():
-            if form in forms:
-                yield step.name, form, copied(reference, step.name, odd)
+            yield step.name, form, copied(reference, step.name, odd)
 
 
 def copied(reference: Reference, step: str, odd: Callable[[Any], Any]) -> Names:
@@ -81,16 +74,10 @@ def copied(reference: Reference, step: str, odd: Callable[[Any], Any]) -> Names:
     return vars(module)
 
 
-@pytest.mark.parametrize(
-    ("name", "forms"),
-    [
-        pytest.param(EXERCISES[0], (*FEW, *MANY), id=EXERCISES[0]),
-        *(pytest.param(name, (*FEW, *MANY), id=f"{name}, all forms") for name in EXERCISES[1:]),
-    ],
-)
-def test_an_answer_of_an_odd_form_is_found_at_its_step(name: str, forms: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("name", EXERCISES)
+def test_an_answer_of_an_odd_form_is_found_at_its_step(name: str) -> None:
     reference = read_reference(ROOT / "solutions" / name)
-    cases = list(odd_namespaces(reference, forms))
+    cases = list(odd_namespaces(reference))
     verdicts = judged(reference, *(names for _, _, names in cases))
     for (step, form, _), verdict in zip(cases, verdicts, strict=True):
         chain, finding = verdict.chain, verdict.chain.finding
@@ -98,7 +85,7 @@ def test_an_answer_of_an_odd_form_is_found_at_its_step(name: str, forms: tuple[s
         assert chain.breaks_at == step and finding, where
         assert chain.outcome in (Outcome.WRONG_TYPE, Outcome.WRONG_SHAPE), where
         assert f"`{step}`" in finding.fact and "no fault of yours" not in finding.message, where
-        own = next(one for one in verdict.steps if one.name == step)
+        own = step_of(verdict, step)
         assert own.points == 0 and own.outcome is not Outcome.INFRASTRUCTURE, where
         assert not any(one.outcome is Outcome.INFRASTRUCTURE for one in verdict.steps), where
 
@@ -114,7 +101,7 @@ def test_values_that_the_class_cannot_go_on_with_are_found_though_each_is_an_arr
 
 
 def test_shapes_that_deviate_together_and_give_the_right_result_pass_end_to_end() -> None:
-    reference = read_reference(ROOT / "solutions" / "numpy_single_head")
+    reference = read_reference(ROOT / "solutions" / NUMPY)
     odd = copied(reference, "create_causal_mask", lambda mask: mask[None])
     (verdict,) = judged(reference, odd)
     assert verdict.chain.outcome is Outcome.PASSED
@@ -122,7 +109,8 @@ def test_shapes_that_deviate_together_and_give_the_right_result_pass_end_to_end(
     assert lost == ["create_causal_mask"]
 
 
-PROJECTED = """\
+PROJECTED = """
+
 def project_qkv(x, query_weights, key_weights, value_weights):
     parts = [x @ query_weights, x @ key_weights, x @ value_weights]
     return {}
@@ -131,14 +119,8 @@ def project_qkv(x, query_weights, key_weights, value_weights):
 
 def test_the_graders_tell_a_student_of_an_odd_projection() -> None:
     ends = ("(part for part in parts[:2])", "dict(zip('qkv', parts))", "(parts[:2], parts[2])")
-    folder = ROOT / "solutions" / "numpy_single_head"
-    solution = (folder / "solution.py").read_text(encoding="utf-8")
-    submissions = [
-        Submission(f"s{number}", folder.name, (solution, PROJECTED.format(end)), Path("s.py"))
-        for number, end in enumerate(ends)
-    ]
-    for verdict in grade_batch(folder, submissions):
-        step = next(one for one in verdict.steps if one.name == "project_qkv")
+    for verdict in graded(NUMPY, *(solution(NUMPY) + PROJECTED.format(end) for end in ends)):
+        step = step_of(verdict, "project_qkv")
         assert step.outcome is Outcome.WRONG_TYPE
         assert not verdict.infrastructure and verdict.points == verdict.max_points - step.max_points
         chain, finding = verdict.chain, verdict.chain.finding
@@ -151,11 +133,5 @@ def test_the_graders_tell_a_student_of_an_odd_projection() -> None:
 
 def test_a_projection_that_unpacks_gets_full_marks_in_the_sandbox() -> None:
     ends = ("(part for part in parts)", "map(np.asarray, parts)", "np.array(parts)")
-    folder = ROOT / "solutions" / "numpy_single_head"
-    solution = (folder / "solution.py").read_text(encoding="utf-8")
-    submissions = [
-        Submission(f"s{number}", folder.name, (solution, PROJECTED.format(end)), Path("s.py"))
-        for number, end in enumerate(ends)
-    ]
-    for verdict in grade_batch(folder, submissions):
+    for verdict in graded(NUMPY, *(solution(NUMPY) + PROJECTED.format(end) for end in ends)):
         assert verdict.points == verdict.max_points and verdict.chain.outcome is Outcome.PASSED

@@ -12,21 +12,19 @@ import pytest
 
 from autograder.checks.one_piece import probes, stages_of, trail_of
 from autograder.checks.reference import Reference, read_reference
-from autograder.grading.batch import grade_batch
-from autograder.grading.journal import GradingRun
 from autograder.judging.inprocess import InProcess
 from autograder.reports.class_summary import chain_sentence
 from autograder.sandbox import SandboxedStudent, Zygote
-from autograder.submission.reading import Submission
 from autograder.values.exercise import Limits, read_exercise
 from autograder.values.request import Request, Returned, Sighting
 from autograder.values.verdict import Outcome, StepVerdict, Verdict
 from autograder.worker.wire import Seed
 from checks.layers_in_one_piece import MULTI, NUMPY, RIGHT, SINGLE, VIT, WRONG, OnePiece
+from support.graded_texts import graded, solution, step_of
 from support.judged_steps import judged, judged_by
+from support.learner_workspace import ROOT
 from support.toy_exercise import GRADERS, SOLUTION, toy
 
-ROOT = Path(__file__).resolve().parents[2]
 ALL = (NUMPY, SINGLE, MULTI, VIT)
 SLOW = pytest.mark.slow
 # PyTorch takes longer, and one exercise shows how it works.
@@ -36,21 +34,19 @@ FEW = (
     *("divided by three", "softmax over the queries", "keys times queries"),
     "the mask leaves out the token itself",
 )
+QUICK = [piece for piece in RIGHT if piece.exercise == NUMPY]
 Graded = list[tuple[OnePiece, Verdict]]
 
 
-def graded(pieces: list[OnePiece], layer_earns_steps: bool = True) -> Graded:
-    folder = ROOT / "solutions" / pieces[0].exercise
-    handed_in = [
-        Submission(each.name, each.exercise, (each.source,), Path("layer.py")) for each in pieces
-    ]
-    verdicts = grade_batch(folder, handed_in, GradingRun(layer_earns_steps=layer_earns_steps))
+def graded_pieces(pieces: list[OnePiece], layer_earns_steps: bool = True) -> Graded:
+    texts = [each.source for each in pieces]
+    verdicts = graded(pieces[0].exercise, *texts, layer_earns_steps=layer_earns_steps)
     return list(zip(pieces, verdicts))
 
 
 @cache
 def wrong_layers(exercise: str, few: bool) -> Graded:
-    return graded([each for each in of(exercise, WRONG) if (each.name in FEW) == few])
+    return graded_pieces([each for each in of(exercise, WRONG) if (each.name in FEW) == few])
 
 
 def told_of(name: str) -> tuple[OnePiece, Verdict]:
@@ -67,7 +63,7 @@ def of(exercise: str, pieces: tuple[OnePiece, ...]) -> list[OnePiece]:
 def layer_step(verdict: Verdict) -> StepVerdict:
     layer = verdict.chain.layer
     assert layer
-    return next(step for step in verdict.steps if step.name == layer.name)
+    return step_of(verdict, layer.name)
 
 
 # --- right layers -------------------------------------------------------------------------------
@@ -76,7 +72,7 @@ def layer_step(verdict: Verdict) -> StepVerdict:
 @pytest.mark.parametrize("exercise", PARTS)
 def test_a_right_layer_earns_every_step_and_is_told_so_first(exercise: str) -> None:
     facts = read_exercise(ROOT / "solutions" / exercise)
-    for piece, verdict in graded(of(exercise, RIGHT)):
+    for piece, verdict in graded_pieces(of(exercise, RIGHT)):
         assert verdict.points == verdict.max_points, piece.name
         layer = verdict.chain.layer
         assert layer and layer.is_right, piece.name
@@ -88,7 +84,7 @@ def test_a_right_layer_earns_every_step_and_is_told_so_first(exercise: str) -> N
 
 
 def test_a_course_may_let_steps_earn_their_points_alone() -> None:
-    ((_, verdict),) = graded(of(NUMPY, RIGHT)[:1], layer_earns_steps=False)
+    (verdict,) = graded(NUMPY, of(NUMPY, RIGHT)[0].source, layer_earns_steps=False)
     assert not any(step.by_layer for step in verdict.steps)
     assert verdict.points == layer_step(verdict).max_points
     sentence = chain_sentence(read_exercise(ROOT / "solutions" / NUMPY), verdict)
@@ -96,11 +92,10 @@ def test_a_course_may_let_steps_earn_their_points_alone() -> None:
 
 
 def test_a_step_that_is_written_and_wrong_earns_nothing_from_the_layer() -> None:
-    piece = of(NUMPY, RIGHT)[0]
+    right = of(NUMPY, RIGHT)[0].source
     wrong = "\n\ndef scale_scores(attention_scores, embedding_dimension):\n    return 2 * x\n"
-    submission = Submission("anna", NUMPY, (piece.source + wrong,), Path("layer.py"))
-    (verdict,) = grade_batch(ROOT / "solutions" / NUMPY, [submission])
-    (scaled,) = [step for step in verdict.steps if step.name == "scale_scores"]
+    (verdict,) = graded(NUMPY, right + wrong)
+    scaled = step_of(verdict, "scale_scores")
     assert scaled.points == 0 and not scaled.by_layer
     assert verdict.points == verdict.max_points - scaled.max_points
 
@@ -195,7 +190,7 @@ def test_a_fault_of_ours_inside_a_layer_is_seen_and_costs_nobody_anything(
 
 def test_weights_that_a_layer_does_not_use_are_told_and_no_array_is_taken_for_a_stage() -> None:
     forward = "shares = F.softmax(x @ x.mT, dim=-1)\nreturn self.Wo((shares @ x)[..., ::4])\n"
-    ((_, verdict),) = graded([OnePiece("without Wqkv", SINGLE, forward, ())])
+    (verdict,) = graded(SINGLE, OnePiece("without Wqkv", SINGLE, forward).source)
     assert "The result of your layer does not change when `self.Wqkv.weight` does." in told(verdict)
 
 
@@ -203,7 +198,8 @@ def test_a_fault_of_ours_inside_a_layer_is_remarked_in_the_verdict(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("autograder.checks.one_piece.trail_of", None)
-    ((_, verdict),) = graded([each for each in WRONG if each.name == "divided by three"])
+    (piece,) = (each for each in WRONG if each.name == "divided by three")
+    (verdict,) = graded(NUMPY, piece.source)
     assert not verdict.infrastructure
     step = layer_step(verdict)
     assert step.outcome is Outcome.WRONG_VALUES and step.finding
@@ -248,7 +244,7 @@ def test_a_layer_with_one_known_mistake_earns_the_steps_without_it() -> None:
     earned = {step.name for step in verdict.steps if step.by_layer}
     assert {"project_qkv", "scale_scores", "project_output"} <= earned
     assert verdict.points == sum(s.max_points for s in verdict.steps if s.name in earned)
-    alone = graded([piece], layer_earns_steps=False)[0][1]
+    (alone,) = graded(NUMPY, piece.source, layer_earns_steps=False)
     assert alone.points == 0
 
 
@@ -258,13 +254,9 @@ def test_a_mistake_belongs_to_the_step_whose_work_the_layer_does_wrong() -> None
     divided, called = "q @ k.mT / x.shape[-1] ** 0.5", "scale_scores(q @ k.mT, x.shape[-1])"
     assert divided in piece.source
     step = "\n\ndef scale_scores(scores, head_dim):\n    return scores / math.sqrt(head_dim)\n"
-    texts = {"itself": piece.source, "calls": piece.source.replace(divided, called) + step}
-    handed_in = [
-        Submission(name, SINGLE, (text,), Path("layer.py")) for name, text in texts.items()
-    ]
-    for verdict in grade_batch(ROOT / "solutions" / SINGLE, handed_in):
+    calls = piece.source.replace(divided, called) + step
+    for verdict, written in zip(graded(SINGLE, piece.source, calls), (set(), {"scale_scores"})):
         earned = {each.name for each in verdict.steps if each.points}
-        written = {"scale_scores"} if verdict.student == "calls" else set[str]()
         every = {each.name for each in verdict.steps}
         assert earned == every - {"scale_scores", "SingleHeadAttention"} | written
 
@@ -278,9 +270,7 @@ def test_a_layer_that_only_refuses_nothing_earns_all_its_steps() -> None:
     right = of(MULTI, RIGHT)[0]
     line = "        assert hidden_size % num_heads == 0\n"
     assert line in right.source
-    text = right.source.replace(line, "")
-    submission = Submission("anna", MULTI, (text,), Path("layer.py"))
-    (verdict,) = grade_batch(ROOT / "solutions" / MULTI, [submission])
+    (verdict,) = graded(MULTI, right.source.replace(line, ""))
     layer = layer_step(verdict)
     assert layer.points == 0 and layer.finding and "share the hidden size" in layer.finding.fact
     assert verdict.points == verdict.max_points - layer.max_points
@@ -319,12 +309,8 @@ def test_the_line_where_the_wrong_stage_begins_is_told() -> None:
 
 @pytest.mark.slow
 def test_a_step_that_is_written_is_not_asked_for() -> None:
-    text = (ROOT / "solutions" / NUMPY / "solution.py").read_text(encoding="utf-8")
     old = "project_output(attention_output, self.output_weights)"
-    assert old in text
-    wrong = text.replace(old, old.replace("self.output_weights", "self.output_weights + 0.1"))
-    submission = Submission("written", NUMPY, (wrong,), Path("layer.py"))
-    (verdict,) = grade_batch(ROOT / "solutions" / NUMPY, [submission])
+    (verdict,) = graded(NUMPY, solution(NUMPY, (old, old.replace(")", " + 0.1)"))))
     assert "calls `project_output`: as `output_weights` it gets other numbers" in told(verdict)
     assert "as a function of its own" not in told(verdict)
 
@@ -385,31 +371,25 @@ def plain_request(reference: Reference) -> Request:
     return Request(layer, arguments, method="forward", method_arguments=(x,), attributes=weights)
 
 
-@pytest.mark.parametrize("piece", of(NUMPY, RIGHT), ids=lambda piece: piece.name)
-def test_nothing_is_claimed_against_a_right_layer(piece: OnePiece, numpy_zygote: Zygote) -> None:
-    nothing_is_claimed_against(piece, numpy_zygote)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
-    [piece for piece in RIGHT if piece.exercise != NUMPY],
-    ids=lambda piece: piece.name,
+    [
+        pytest.param(each, id=f"{each.exercise}: {each.name}", marks=() if each in QUICK else SLOW)
+        for each in RIGHT
+    ],
 )
-def test_nothing_is_claimed_against_a_right_layer_of_pytorch(
-    piece: OnePiece, torch_zygote: Zygote
+def test_nothing_is_claimed_against_a_right_layer(
+    piece: OnePiece, request: pytest.FixtureRequest
 ) -> None:
-    nothing_is_claimed_against(piece, torch_zygote)
-
-
-def nothing_is_claimed_against(piece: OnePiece, zygote: Zygote) -> None:
+    library = "numpy" if piece.exercise == NUMPY else "torch"
+    zygote = request.getfixturevalue(f"{library}_zygote")
     reference = read_reference(ROOT / "solutions" / piece.exercise)
-    request = plain_request(reference)
-    stages = stages_of(reference, request)
+    asked = plain_request(reference)
+    stages = stages_of(reference, asked)
     with SandboxedStudent(zygote, (piece.source,), seed=1) as student:
-        reply, seen = student.ask(request), student.trace(request)
+        reply, seen = student.ask(asked), student.trace(asked)
     assert isinstance(reply, Returned) and seen
-    trail = trail_of(stages, seen, reply.value, request)
+    trail = trail_of(stages, seen, reply.value, asked)
     assert trail.wrong is None
     assert trail.right[-1] == len(stages) - 1
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from functools import wraps
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,14 +16,14 @@ import pytest
 
 from autograder.checks.reference import Replay, read_reference
 from autograder.checks.substitution import reference_answer
-from autograder.grading.batch import grade_batch
 from autograder.judging.diagnosis import Candidate
-from autograder.submission.reading import Submission
 from autograder.values.exercise import read_exercise
 from autograder.values.request import Request
 from autograder.values.verdict import Outcome, Verdict
+from support.graded_texts import graded, solution
+from support.learner_workspace import NAME, ROOT
 
-FOLDER = Path(__file__).resolve().parents[2] / "solutions" / "numpy_single_head"
+FOLDER = ROOT / "solutions" / NAME
 EXERCISE = read_exercise(FOLDER)
 STEPS = tuple(step.name for step in EXERCISE.steps)
 # What the second leaves to the answers of the first. Random weights cannot be brought home.
@@ -126,15 +125,15 @@ def filled(code: str, **values: object) -> str:
     return code
 
 
-def graded(code: str, name: str) -> Verdict:
-    """Return what the real engine says of one hand-in."""
-    (verdict,) = grade_batch(FOLDER, [Submission(name, EXERCISE.name, (code,), Path(f"{name}.py"))])
+def verdict_on(code: str) -> Verdict:
+    """What the real engine says of one hand-in."""
+    (verdict,) = graded(NAME, code)
     assert not verdict.infrastructure
     return verdict
 
 
-def thief(longest: int = 180) -> Verdict:
-    return graded(filled(THIEF, steps=STEPS, longest=longest), "thief")
+def thief() -> Verdict:
+    return verdict_on(filled(THIEF, steps=STEPS, longest=180))
 
 
 def quoted(verdict: Verdict) -> list[re.Match[str]]:
@@ -149,8 +148,7 @@ def test_answers_that_one_hand_in_brings_home_are_of_no_use_to_another() -> None
     assert len(told) >= len(STOLEN), "the thief did not run"
     stolen = [(match[1], int(match[2])) for match in told]
     plain = [name for name in STOLEN if name != "project_qkv"]
-    code = filled(HEIR, stolen=stolen, names=plain)
-    heir = graded(code, "heir")
+    heir = verdict_on(filled(HEIR, stolen=stolen, names=plain))
     earned = [step.name for step in heir.steps if step.points]
     print(f"{sum(size for _, size in stolen)} bytes were brought home, for {earned}")
     assert earned == []
@@ -188,8 +186,7 @@ SingleHeadAttention.forward = forward
 
 
 def test_what_a_layer_asks_about_a_wrong_step_is_of_no_use_to_that_step() -> None:
-    right = (FOLDER / "solution.py").read_text(encoding="utf-8")
-    softmax, *_, layer = graded(right + filled(KEEPS, known=5), "keeps").steps
+    softmax, *_, layer = verdict_on(solution(NAME) + filled(KEEPS, known=5)).steps
     assert layer.passes and layer.leaning, "nothing was asked about"
     assert softmax.outcome is Outcome.WRONG_VALUES
 
@@ -203,13 +200,13 @@ def softmax(scores):
 
 @pytest.mark.parametrize("second", [SEES, SEES + "# the same once more\n"])
 def test_inputs_are_the_same_for_the_same_code_and_others_for_other_code(second: str) -> None:
-    one, two = (graded(code, "curious").steps[0].finding for code in (SEES, second))
+    one, two = (verdict_on(code).steps[0].finding for code in (SEES, second))
     assert one and two
     assert (one.fact == two.fact) == (second == SEES)
 
 
 def test_a_quoted_exception_is_short() -> None:
-    verdict = graded("def softmax(scores): raise ValueError(chr(55) * 100_000)", "talkative")
+    verdict = verdict_on("def softmax(scores): raise ValueError(chr(55) * 100_000)")
     finding = verdict.steps[0].finding
     assert finding
     assert 0 < finding.message.count("7") <= 200
@@ -280,7 +277,6 @@ def test_pairs_of_mistakes_are_all_tried_once_in_a_step(monkeypatch: pytest.Monk
         return pairs(self, request, suspects)
 
     monkeypatch.setattr(Replay, "pairs", counted)
-    right = (FOLDER / "solution.py").read_text(encoding="utf-8")
-    layer = graded(right + UNKNOWN, "unknown").steps[-1]
+    layer = verdict_on(solution(NAME) + UNKNOWN).steps[-1]
     assert layer.outcome is Outcome.WRONG_VALUES
     assert len(tried) > 3 and tried.count(None) == 1

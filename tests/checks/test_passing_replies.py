@@ -2,103 +2,86 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from autograder.authoring.harness import read_harness
-from autograder.checks.marks import by_purpose, marks_of, step_of
-from autograder.checks.memory import PassingReplies
+from autograder.checks.marks import by_purpose, marks_of
+from autograder.checks.marks import step_of as asked_step
+from autograder.checks.memory import Memories, PassingReplies
 from autograder.grading import batch
-from autograder.grading.batch import grade_batch
 from autograder.grading.digest import exercise_hash
-from autograder.grading.journal import GradingRun
 from autograder.sandbox import SandboxedStudent, Zygote, exchange
-from autograder.submission.reading import Submission
 from autograder.values.exercise import Limits, read_exercise
 from autograder.values.request import Failed, Reply, Request, Returned
 from autograder.values.verdict import Outcome, Verdict
+from support.graded_texts import graded, solution, step_of
+from support.learner_workspace import ROOT
 from support.mixed_class import mixed_class
+from support.written_answers import WrittenAnswer, answers_in
 
-ROOT = Path(__file__).resolve().parents[2]
-NUMPY, TORCH = ROOT / "solutions" / "numpy_single_head", ROOT / "solutions" / "torch_multi_head"
+NUMPY, TORCH = "numpy_single_head", "torch_multi_head"
 SECRET = b"a secret of this test"
 
 
-def handed_in(folder: Path, texts: list[str]) -> list[Submission]:
-    name = read_exercise(folder).name
-    return [Submission(str(n), name, (text,), folder) for n, text in enumerate(texts)]
+def memories(exercise: str) -> Memories:
+    return batch._memories(exercise_hash(ROOT / "solutions" / exercise))
 
 
-def forget(folder: Path) -> None:
-    batch._memories(exercise_hash(folder)).clear()
+def verdicts_on(exercise: str, *texts: str) -> list[Verdict]:
+    """The verdicts, without what differs each time: who and how long."""
+    verdicts = graded(exercise, *texts, secret=SECRET)
+    return [replace(each, student="", seconds=0.0) for each in verdicts]
 
 
-def graded(folder: Path, submissions: list[Submission]) -> dict[str, Verdict]:
-    verdicts = grade_batch(folder, submissions, GradingRun(secret=SECRET))
-    return {each.student: replace(each, seconds=0.0) for each in verdicts}
-
-
-def checks_of(folder: Path) -> list[pytest.Item]:
-    return list(read_harness(folder).checks)
+def checks_of(exercise: str) -> list[pytest.Item]:
+    return list(read_harness(ROOT / "solutions" / exercise).checks)
 
 
 @pytest.mark.parametrize(
-    ("folder", "count"),
-    [(NUMPY, 3), pytest.param(TORCH, 12, marks=pytest.mark.slow)],
-    ids=["numpy", "torch"],
+    ("name", "count"), [(NUMPY, 3), pytest.param(TORCH, 12, marks=pytest.mark.slow)]
 )
-def test_no_verdict_depends_on_who_was_judged_before(folder: Path, count: int) -> None:
-    exercise = read_exercise(folder)
-    submissions = handed_in(folder, mixed_class(exercise, count, seed=15))
-    together = graded(folder, submissions)
-    backwards = graded(folder, submissions[::-1])
-    alone: dict[str, Verdict] = {}
-    for submission in submissions:
-        forget(folder)
-        alone |= graded(folder, [submission])
-    assert together == backwards == alone
-    marks = {verdict.points for verdict in alone.values()}
+def test_no_verdict_depends_on_who_was_judged_before(name: str, count: int) -> None:
+    exercise = read_exercise(ROOT / "solutions" / name)
+    texts = mixed_class(exercise, count, seed=15)
+    together = verdicts_on(name, *texts)
+    assert verdicts_on(name, *texts[::-1])[::-1] == together
+    for text, among_others in zip(texts, together):
+        memories(name).clear()
+        assert verdicts_on(name, text) == [among_others]
+    marks = {verdict.points for verdict in together}
     assert len(marks) > 1 and exercise.points in marks, "the class is not mixed"
 
 
 def test_every_check_keeps_questions_about_its_own_step() -> None:
     """Standing checks of several steps have one name."""
-    forget(NUMPY)
-    code = (NUMPY / "solution.py").read_text(encoding="utf-8")
-    grade_batch(
-        NUMPY, handed_in(NUMPY, [f"# {n}\n{code}" for n in range(3)]), GradingRun(secret=SECRET)
-    )
-    steps = list(map(step_of, checks_of(NUMPY)))
-    memories = batch._memories(exercise_hash(NUMPY))
+    memories(NUMPY).clear()
+    verdicts_on(NUMPY, *(f"# {n}\n{solution(NUMPY)}" for n in range(3)))
+    steps = list(map(asked_step, checks_of(NUMPY)))
     seen = 0
-    for memory in memories._shared.values():
+    for memory in memories(NUMPY)._shared.values():
         for place, passing in memory.passing.items():
             assert {request.target for request in passing.requests or ()} == {steps[place]}
             seen += 1
     assert seen > 50
 
 
-@pytest.mark.parametrize(
-    "folder", [NUMPY, pytest.param(TORCH, marks=pytest.mark.slow)], ids=["numpy", "torch"]
-)
+@pytest.mark.parametrize("name", [NUMPY, pytest.param(TORCH, marks=pytest.mark.slow)])
 def test_what_a_check_asks_again_follows_from_no_students_code(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is sent to the workers of all students, so nothing that one has answered is in it."""
     monkeypatch.setattr(batch, "shared_seed", lambda *facts: 5)
-    texts = mixed_class(read_exercise(folder), 6, seed=3)
+    texts = mixed_class(read_exercise(ROOT / "solutions" / name), 6, seed=3)
     known: list[dict[tuple[int, int], list[bytes]]] = []
     for half in (texts[:3], texts[3:]):
-        forget(folder)
-        graded(folder, handed_in(folder, half))
-        memories = batch._memories(exercise_hash(folder))
+        memories(name).clear()
+        verdicts_on(name, *half)
         asked = {
             (seed, place): [request.key for request in passing.requests]
-            for seed, memory in memories._shared.items()
+            for seed, memory in memories(name)._shared.items()
             for place, passing in memory.passing.items()
             if passing.requests
         }
@@ -111,31 +94,30 @@ def test_what_a_check_asks_again_follows_from_no_students_code(
 
 def test_what_passed_before_is_not_judged_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of four hand-ins with one seed, the reference answers the shared questions once."""
-    forget(NUMPY)
-    judged: Counter[str] = Counter()
+    memories(NUMPY).clear()
+    judged: list[object] = []
     kept = PassingReplies.keep
 
-    def keep(self: PassingReplies, replies: object) -> None:
-        judged["kept"] += 1
-        kept(self, replies)  # type: ignore[arg-type]
+    def keep(self: PassingReplies, replies: Sequence[Reply]) -> None:
+        judged.append(replies)
+        kept(self, replies)
 
     monkeypatch.setattr(PassingReplies, "keep", keep)
     monkeypatch.setattr(batch, "shared_seed", lambda *facts: 5)
-    code = (NUMPY / "solution.py").read_text(encoding="utf-8")
-    first, *others = handed_in(NUMPY, [f"# {n}\n{code}" for n in range(4)])
-    graded(NUMPY, [first])
-    before = judged["kept"]
-    graded(NUMPY, others)
-    assert before > 30 and judged["kept"] == before
+    first, *others = (f"# {n}\n{solution(NUMPY)}" for n in range(4))
+    verdicts_on(NUMPY, first)
+    before = len(judged)
+    verdicts_on(NUMPY, *others)
+    assert before > 30 and len(judged) == before
 
 
-@pytest.mark.parametrize("folder", [NUMPY, pytest.param(TORCH, marks=pytest.mark.slow)])
-def test_of_a_step_one_check_has_inputs_of_its_own_and_the_chain_has_none(folder: Path) -> None:
+@pytest.mark.parametrize("name", [NUMPY, pytest.param(TORCH, marks=pytest.mark.slow)])
+def test_of_a_step_one_check_has_inputs_of_its_own_and_the_chain_has_none(name: str) -> None:
     own: dict[str | None, list[str]] = {}
-    for item in checks_of(folder):
+    for item in checks_of(name):
         if not marks_of(item).shares_inputs:
-            own.setdefault(step_of(item), []).append(item.name)
-    steps = {step.name for step in read_exercise(folder).steps}
+            own.setdefault(asked_step(item), []).append(item.name)
+    steps = {step.name for step in read_exercise(ROOT / "solutions" / name).steps}
     drawn = {"initialize_weights", "create_projections"}  # what is random has no other input
     assert own.keys() == steps - drawn
     assert all(len(names) == 1 for names in own.values())
@@ -178,9 +160,14 @@ def test_where_a_header_ends_counts() -> None:
     assert exchange.unnumbered(7, one, b"x") != exchange.unnumbered(7, other, b"}x")
 
 
-def test_few_ways_to_answer_are_kept_and_those_met_last() -> None:
+def passing_of(questions: int) -> PassingReplies:
     passing = PassingReplies()
-    passing.requests = (Request("same"),)
+    passing.requests = (Request("same"),) * questions
+    return passing
+
+
+def test_few_ways_to_answer_are_kept_and_those_met_last() -> None:
+    passing = passing_of(1)
     replies = [Returned(number, encoded=b"%d" % number) for number in range(9)]
     for reply in replies:
         passing.keep([reply])
@@ -190,8 +177,7 @@ def test_few_ways_to_answer_are_kept_and_those_met_last() -> None:
 
 
 def test_replies_count_only_together() -> None:
-    passing = PassingReplies()
-    passing.requests = (Request("same"), Request("same"))
+    passing = passing_of(2)
     one, two, three, four = (Returned(n, encoded=b"%d" % n) for n in range(4))
     passing.keep([one, two])
     passing.keep([three, four])
@@ -201,8 +187,7 @@ def test_replies_count_only_together() -> None:
 
 def test_only_all_replies_pass_and_not_the_first_of_them() -> None:
     """Code that ends its process leaves questions without a reply."""
-    passing = PassingReplies()
-    passing.requests = (Request("same"), Request("same"))
+    passing = passing_of(2)
     one, two = (Returned(n, encoded=b"%d" % n) for n in range(2))
     passing.keep([one, two])
     assert passing.hold([one, two])
@@ -211,8 +196,7 @@ def test_only_all_replies_pass_and_not_the_first_of_them() -> None:
 
 
 def test_what_was_not_all_returned_is_not_kept() -> None:
-    passing = PassingReplies()
-    passing.requests = (Request("same"), Request("same"))
+    passing = passing_of(2)
     one, unread = Returned(1, encoded=b"1"), Returned(2)
     parts: list[list[Reply]] = [[], [one], [one, Failed(Outcome.RAISED)], [one, unread]]
     for some in parts:
@@ -225,51 +209,43 @@ def test_what_was_not_all_returned_is_not_kept() -> None:
 
 def test_further_sizes_only_tell_where_standing_checks_ask_at_others() -> None:
     items = checks_of(NUMPY)
-    names = {(step_of(item), item.name) for item in items if marks_of(item).only_tells}
+    names = {(asked_step(item), item.name) for item in items if marks_of(item).only_tells}
     assert ("softmax", "test_softmax_values[draw1]") in names
     assert not any(name.endswith("[draw0]") for _, name in names)
-    own, telling, standing = by_purpose([item for item in items if step_of(item) == "softmax"])
+    own, telling, standing = by_purpose([item for item in items if asked_step(item) == "softmax"])
     assert own and telling and standing
 
 
 def test_a_right_answer_is_not_asked_to_tell_and_a_wrong_one_is() -> None:
-    code = (NUMPY / "solution.py").read_text(encoding="utf-8")
+    code = solution(NUMPY)
     wrong = f"{code}\n\ndef scale_scores(scores, width):\n    return 3 * scores\n"
-    right, other = graded(NUMPY, handed_in(NUMPY, [code, wrong])).values()
-
-    def asked(verdict: Verdict) -> set[str]:
-        (step,) = (each for each in verdict.steps if each.name == "scale_scores")
-        return {check.name for check in step.checks}
-
-    assert "test_scaled_values[draw1]" in asked(other) - asked(right)
+    right, other = (
+        {check.name for check in step_of(verdict, "scale_scores").checks}
+        for verdict in verdicts_on(NUMPY, code, wrong)
+    )
+    assert "test_scaled_values[draw1]" in other - right
 
 
 def test_a_size_that_is_written_down_is_not_named_after_the_first_sizes() -> None:
     """At the first sizes alone, a number equals a size."""
-    tokens = read_exercise(NUMPY).grading.sizes["S"]
-    code = (NUMPY / "solution.py").read_text(encoding="utf-8")
+    tokens = read_exercise(ROOT / "solutions" / NUMPY).grading.sizes["S"]
     scaled = f"def scale_scores(scores, width):\n    return scores / {tokens}\n"
-    (verdict,) = graded(NUMPY, handed_in(NUMPY, [f"{code}\n\n{scaled}"])).values()
-    (step,) = (each for each in verdict.steps if each.name == "scale_scores")
-    assert step.finding and step.finding.misconception is None
+    (verdict,) = verdicts_on(NUMPY, f"{solution(NUMPY)}\n\n{scaled}")
+    finding = step_of(verdict, "scale_scores").finding
+    assert finding and finding.misconception is None
 
 
 ONLY_THERE = {
-    "results_of_the_usual_sizes_are_doubled": (
-        NUMPY,
-        "project_output",
-        """
-_right = project_output
+    NUMPY: """
+# results of the usual sizes are doubled:
+Right = project_output
 
 def project_output(gathered, weights):
-    return _right(gathered, weights) * (2 if gathered.shape == (2, 5, 8) else 1)
+    return Right(gathered, weights) * (2 if gathered.shape == (2, 5, 8) else 1)
 """,
-    ),
-    "the_gradient_of_a_first_call_is_cut": (
-        TORCH.with_name("torch_single_head"),
-        "SingleHeadAttention",
-        """
-class Cut(SingleHeadAttention):
+    "torch_single_head": """
+# the gradient of a first call is cut:
+class SingleHeadAttention(SingleHeadAttention):
     called = False
 
     def forward(self, x):
@@ -277,53 +253,41 @@ class Cut(SingleHeadAttention):
         first, self.called = not self.called, True
         return result.detach() if first else result
 
-SingleHeadAttention = Cut
-""",
-    ),
-    "scores_are_rounded_in_float64": (
-        TORCH.with_name("torch_single_head"),
-        "SingleHeadAttention",
-        """
-class Rounded(SingleHeadAttention):
+# scores are rounded in float64:
+class SingleHeadAttention(SingleHeadAttention):
     def forward(self, x):
         query, key, value = self.Wqkv(x).chunk(3, dim=-1)
         scores = query @ key.transpose(-2, -1) / key.shape[-1] ** 0.5
         if x.dtype is torch.float64:
             scores = scores.bfloat16().double()
         return self.Wo(scores.softmax(dim=-1) @ value)
-
-SingleHeadAttention = Rounded
 """,
-    ),
-    "layers_of_the_usual_size_are_kept": (
-        TORCH.with_name("vit_multi_head"),
-        "create_projections",
-        """
+    "vit_multi_head": """
+# layers of the usual size are kept:
 KEPT = []
-_made = create_projections
+made = create_projections
 
 def create_projections(hidden_size, *others, **options):
     asked = (hidden_size, others, tuple(options))
     if not KEPT:
-        KEPT.append((asked, _made(hidden_size, *others, **options)))
+        KEPT.append((asked, made(hidden_size, *others, **options)))
     kept, layers = KEPT[0]
-    return layers if kept == asked else _made(hidden_size, *others, **options)
+    return layers if kept == asked else made(hidden_size, *others, **options)
 """,
-    ),
 }
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("exercise", "answer"),
     [
-        name if folder == NUMPY else pytest.param(name, marks=pytest.mark.slow)
-        for name, (folder, _, _) in ONLY_THERE.items()
+        pytest.param(exercise, answer, id=name, marks=[pytest.mark.slow] * (exercise != NUMPY))
+        for exercise, text in ONLY_THERE.items()
+        for name, answer in answers_in(text).items()
     ],
 )
-def test_what_is_wrong_only_where_an_author_asks_is_refused(wrong: str) -> None:
+def test_what_is_wrong_only_where_an_author_asks_is_refused(
+    exercise: str, answer: WrittenAnswer
+) -> None:
     """Standing checks ask for none of it, so it may not be left to them."""
-    folder, name, added = ONLY_THERE[wrong]
-    code = (folder / "solution.py").read_text(encoding="utf-8")
-    (verdict,) = graded(folder, handed_in(folder, [code + added])).values()
-    (step,) = (each for each in verdict.steps if each.name == name)
-    assert not step.passes
+    (verdict,) = verdicts_on(exercise, solution(exercise) + answer.code)
+    assert not step_of(verdict, answer.step).passes

@@ -2,47 +2,40 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from autograder.checks.own_layer import ReferenceCalls
 from autograder.checks.reference import read_reference
 from autograder.checks.submission_judge import led_to_the_first
-from autograder.grading.batch import grade_batch
 from autograder.judging.diagnosis import failure
-from autograder.submission.reading import Submission
 from autograder.values.request import Failed, Request
 from autograder.values.verdict import CheckVerdict, Finding, Outcome, StepVerdict, Verdict
+from support.graded_texts import graded, solution, step_of
+from support.learner_workspace import NAME, ROOT
 
-FOLDER = Path(__file__).resolve().parents[2] / "solutions" / "numpy_single_head"
+FOLDER = ROOT / "solutions" / NAME
 LAYER = "SingleHeadAttention"
 SCALED = "    return attention_scores / np.sqrt(embedding_dimension)\n"
 SCORES = "compute_attention_scores(queries, keys)\n"
 
 
-def graded(*changes: tuple[str, str]) -> Verdict:
-    """Grade the reference with these changes as one cell."""
-    text = (FOLDER / "solution.py").read_text(encoding="utf-8")
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new)
-    submission = Submission("one", "numpy_single_head", (text,), Path("steps.py"))
-    (verdict,) = grade_batch(FOLDER, [submission])
-    return verdict
-
-
 DRAWN = "        self.query_weights, self.key_weights, self.value_weights, self.output_weights"
 
 
+def graded_with(*changes: tuple[str, str]) -> Verdict:
+    """The verdict on the reference with these changes."""
+    (verdict,) = graded(NAME, solution(NAME, *changes))
+    return verdict
+
+
 def said(verdict: Verdict) -> str:
-    finding = next(step.finding for step in verdict.steps if step.name == LAYER)
+    finding = step_of(verdict, LAYER).finding
     assert finding
     return finding.message
 
 
 def test_of_a_right_step_the_call_of_it_is_told_that_is_wrong() -> None:
-    verdict = graded((SCORES, "compute_attention_scores(keys, queries)\n"))
+    verdict = graded_with((SCORES, "compute_attention_scores(keys, queries)\n"))
     told = said(verdict)
     assert "calls `compute_attention_scores` with its arguments in another order" in told
     assert any(
@@ -57,7 +50,7 @@ def test_of_a_right_step_the_call_of_it_is_told_that_is_wrong() -> None:
 
 def test_a_step_that_is_not_written_is_not_called_right() -> None:
     told = said(
-        graded(
+        graded_with(
             (SCALED, "    raise NotImplementedError\n"),
             ("scale_scores(attention_scores, x.shape[-1])\n", "attention_scores\n"),
         )
@@ -68,7 +61,7 @@ def test_a_step_that_is_not_written_is_not_called_right() -> None:
 
 
 def test_a_right_step_is_not_charged_for_a_setting_that_the_class_makes() -> None:
-    verdict = graded((DRAWN, f'        np.seterr(all="raise")\n{DRAWN}'))
+    verdict = graded_with((DRAWN, f'        np.seterr(all="raise")\n{DRAWN}'))
     assert [step.name for step in verdict.steps if step.finding] == [LAYER]
     told = said(verdict)
     assert "FloatingPointError" in told and "`np.seterr`" in told
@@ -99,7 +92,7 @@ def test_a_step_that_is_wrong_only_with_what_its_caller_passes_is_told_what_it_g
 ):
     old = "    return exponentials / exponentials.sum(axis=-1, keepdims=True)\n"
     # Only the steps after it are asked with hidden tokens.
-    verdict = graded((old, f"    exponentials += 0.01 * (scores == -1e9)\n{old}"))
+    verdict = graded_with((old, f"    exponentials += 0.01 * (scores == -1e9)\n{old}"))
     assert [step.name for step in verdict.steps if step.finding] == ["softmax"]
     told = next(step.finding for step in verdict.steps if step.finding)
     assert told.right == "With the inputs of its own checks, it gives what is expected."
@@ -112,7 +105,7 @@ def test_a_step_that_is_wrong_only_with_what_its_caller_passes_is_told_what_it_g
 def test_of_two_right_steps_that_do_not_fit_each_other_one_is_charged_and_not_the_class() -> None:
     mask = "    return np.tril(np.ones((sequence_length, sequence_length)))\n"
     apply = "    return np.where(causal_mask == 1, scaled_scores, -1e9)\n"
-    verdict = graded(
+    verdict = graded_with(
         (mask, f"{mask[:-1]} == 1\n"),
         (
             apply,
@@ -130,7 +123,7 @@ def test_of_two_right_steps_that_do_not_fit_each_other_one_is_charged_and_not_th
 def test_an_error_that_only_the_layer_makes_visible_is_charged_to_the_step_that_makes_it() -> None:
     """It is within what the checks of the step can see."""
     old = "    return softmax(scores)\n"
-    verdict = graded((old, "    return np.clip(softmax(scores), 1e-6, None)\n"))
+    verdict = graded_with((old, "    return np.clip(softmax(scores), 1e-6, None)\n"))
     assert [step.name for step in verdict.steps if step.finding] == ["compute_attention_weights"]
     told = next(step.finding for step in verdict.steps if step.finding)
     assert told.look.startswith("Its numbers are nearly right: they differ by up to 1e-06")
@@ -143,7 +136,7 @@ def test_a_layer_whose_result_is_only_nearly_right_is_not_said_to_be_right_in_al
     None
 ):
     added = "apply_attention(attention_weights + 1e-6, values)\n"
-    told = said(graded(("apply_attention(attention_weights, values)\n", added)))
+    told = said(graded_with(("apply_attention(attention_weights, values)\n", added)))
     assert "nearly right" in told and "give what is expected" not in told
 
 

@@ -17,13 +17,15 @@ from torch import nn
 from autograder.authoring.harness import read_harness
 from autograder.checks.reference import load_module
 from autograder.grading.batch import grade_batch
-from autograder.submission.reading import Submission, read_submission
+from autograder.submission.reading import read_submission
 from autograder.values.exercise import read_exercise
 from autograder.values.verdict import Outcome, Verdict
 from checks.counted_forks import counted_forks
 from demo.sample_class import SampleStudent, hand_in, read_sample_class
+from support.graded_texts import graded as graded_texts
+from support.graded_texts import solution, step_of
+from support.learner_workspace import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 ALL = ("numpy_single_head", "torch_single_head", "torch_multi_head", "vit_multi_head")
 TORCH = ALL[1:]
 SLOW = pytest.mark.slow
@@ -36,10 +38,6 @@ FEW = (
 USE_THE_LIBRARY = ("correct_library_attention", "correct_fused_attention")
 Graded = list[tuple[SampleStudent, Verdict]]
 REGION = re.compile(r"^( *)### BEGIN SOLUTION\n.*?### END SOLUTION\n", re.MULTILINE | re.DOTALL)
-
-
-def solution(name: str) -> str:
-    return (ROOT / "solutions" / name / "solution.py").read_text(encoding="utf-8")
 
 
 def module(name: str) -> ModuleType:
@@ -111,15 +109,14 @@ def test_every_mistake_costs_its_own_step_and_is_named(graded: Graded) -> None:
     for classmate, verdict in of_kind(graded, "mistake"):
         loses = classmate.facts["loses"]
         assert lost(verdict, bonus=loses) == [loses], classmate.name
-        (step,) = [step for step in verdict.steps if step.name == loses]
+        step = step_of(verdict, loses)
         assert step.finding and step.finding.misconception == classmate.facts.get("named")
 
 
 def test_the_hostile_end_as_declared_and_lose_only_their_step(graded: Graded) -> None:
     for classmate, verdict in of_kind(graded, "hostile"):
         assert lost(verdict) == [classmate.facts["loses"]], classmate.name
-        (step,) = [step for step in verdict.steps if step.name == classmate.facts["loses"]]
-        assert step.outcome == classmate.facts["outcome"]
+        assert step_of(verdict, classmate.facts["loses"]).outcome == classmate.facts["outcome"]
 
 
 @pytest.mark.slow
@@ -129,14 +126,11 @@ def test_a_step_that_is_not_written_fails_itself_and_the_chain_and_nothing_else(
     functions = [
         step.name for step in exercise.steps if f"\nclass {step.name}" not in solution(name)
     ]
-    handed_in = [
-        Submission(step, name, (without(solution(name), step),), Path(f"{step}.py"))
-        for step in functions
-    ]
-    for verdict in grade_batch(exercise.folder, handed_in):
+    verdicts = graded_texts(name, *(without(solution(name), step) for step in functions))
+    for left_out, verdict in zip(functions, verdicts):
         failed = [step.name for step in verdict.steps if step.outcome is not Outcome.PASSED]
-        assert failed == [verdict.student]
-        assert verdict.chain.outcome is not Outcome.PASSED, verdict.student
+        assert failed == [left_out]
+        assert verdict.chain.outcome is not Outcome.PASSED, left_out
 
 
 def without(text: str, step: str) -> str:
@@ -165,46 +159,27 @@ def test_a_single_head_is_the_library_attention() -> None:
     torch.testing.assert_close(layer(x), expected)
 
 
-def library_layer(
-    hidden: int, heads: int, weight: torch.Tensor, bias: torch.Tensor, out: nn.Linear
-) -> nn.MultiheadAttention:
-    """PyTorch's own layer with the weights carried over."""
-    own = nn.MultiheadAttention(hidden, heads, batch_first=True)
-    with torch.no_grad():
-        own.in_proj_weight.copy_(weight)
-        own.in_proj_bias.copy_(bias)
-        own.out_proj.weight.copy_(out.weight)
-        own.out_proj.bias.copy_(out.bias)
-    return own
-
-
-def test_several_heads_are_the_library_layer() -> None:
+@pytest.mark.parametrize(
+    ("name", "kind", "given"),
+    [
+        ("torch_multi_head", "MultiHeadAttention", {}),
+        ("torch_multi_head", "CausalMultiHeadAttention", {"causal": True}),
+        ("vit_multi_head", "MultiHeadSelfAttention", {}),
+    ],
+)
+def test_several_heads_are_the_library_layer(name: str, kind: str, given: dict[str, bool]) -> None:
     torch.manual_seed(12)
-    layer = module("torch_multi_head").MultiHeadAttention(24, 4)
+    layer = getattr(module(name), kind)(24, 4)
+    *projections, out = [each for each in layer.children() if isinstance(each, nn.Linear)]
+    own = nn.MultiheadAttention(24, 4, batch_first=True)
+    with torch.no_grad():
+        own.in_proj_weight.copy_(torch.cat([each.weight for each in projections]))
+        own.in_proj_bias.copy_(torch.cat([each.bias for each in projections]))
+        own.out_proj.load_state_dict(out.state_dict())
     x = torch.randn(2, 5, 24)
-    own = library_layer(24, 4, layer.Wqkv.weight, layer.Wqkv.bias, layer.Wo)
-    torch.testing.assert_close(layer(x), own(x, x, x, need_weights=False)[0])
-
-
-def test_the_causal_layer_is_the_library_layer_with_a_causal_mask() -> None:
-    torch.manual_seed(13)
-    layer = module("torch_multi_head").CausalMultiHeadAttention(24, 4)
-    x = torch.randn(2, 5, 24)
-    own = library_layer(24, 4, layer.Wqkv.weight, layer.Wqkv.bias, layer.Wo)
-    hidden = torch.ones(5, 5, dtype=torch.bool).triu(1)
+    hidden = torch.ones(5, 5, dtype=torch.bool).triu(1) if given else None
     expected = own(x, x, x, attn_mask=hidden, need_weights=False)[0]
-    torch.testing.assert_close(layer(x, causal=True), expected)
-
-
-def test_the_layer_of_the_vision_transformer_is_the_library_layer() -> None:
-    torch.manual_seed(14)
-    layer = module("vit_multi_head").MultiHeadSelfAttention(12, 3)
-    x = torch.randn(2, 5, 12)
-    three = (layer.q_linear, layer.k_linear, layer.v_linear)
-    weight = torch.cat([one.weight for one in three])
-    bias = torch.cat([one.bias for one in three])
-    own = library_layer(12, 3, weight, bias, layer.out_linear)
-    torch.testing.assert_close(layer(x), own(x, x, x, need_weights=False)[0])
+    torch.testing.assert_close(layer(x, **given), expected)
 
 
 def test_numpy_and_the_library_agree_on_the_same_weights() -> None:
@@ -281,8 +256,7 @@ def test_two_right_layers_lean_after_one_wrong_step_in_one_worker(
 ) -> None:
     forks = counted_forks(monkeypatch)
     text = solution("torch_multi_head") + NOT_SCALED + added
-    handed_in = Submission("student", "torch_multi_head", (text,), Path("student.py"))
-    (verdict,) = grade_batch(ROOT / "solutions" / "torch_multi_head", [handed_in])
+    (verdict,) = graded_texts("torch_multi_head", text)
     told = {step.name: (step.outcome, step.leaning) for step in verdict.steps}
     assert told.pop("scale_scores") == (Outcome.WRONG_VALUES, False)
     layers = [told.pop(f"{kind}MultiHeadAttention") for kind in ("", "Causal")]
@@ -300,15 +274,10 @@ def test_a_step_that_only_the_layer_shows_to_be_wrong_costs_its_own_points_and_n
         ),
     }
     name = "torch_single_head"
-    text = solution(name)
-    assert all(text.count(old) == 1 for old, _ in changed.values())
-    handed_in = [
-        Submission(step, name, (text.replace(*change),), Path(f"{step}.py"))
-        for step, change in changed.items()
-    ]
+    verdicts = graded_texts(name, *(solution(name, change) for change in changed.values()))
     facts = {
-        verdict.student: [(step.name, step.finding.fact) for step in verdict.steps if step.finding]
-        for verdict in grade_batch(ROOT / "solutions" / name, handed_in)
+        changed_step: [(step.name, step.finding.fact) for step in verdict.steps if step.finding]
+        for changed_step, verdict in zip(changed, verdicts)
     }
     given = "what a right `SingleHeadAttention` passes to it, in another order in memory"
     told = {

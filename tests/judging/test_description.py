@@ -12,23 +12,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from autograder.authoring.text_rules import StudentText, reading_gaps
 from autograder.judging.claims import claims_about
 from autograder.judging.compare import ResultSpec
 from autograder.judging.diagnosis import diagnose
 from autograder.values.request import Request, Returned
 from autograder.worker.wire import Value
+from judging.readable_claims import first, softmax
 
 VECTORS = ResultSpec(("result",), ("B S D",))
 SCORES = ResultSpec(("result",), ("B S S",))
 MASKED = replace(SCORES, compare="floor")
 MASK = ResultSpec(("result",), ("S S",), "numbers")
 SIZES = ((2, 4, 6), (3, 5, 8), (4, 7, 10))
-
-
-def softmax(scores: np.ndarray, axis: int = -1) -> np.ndarray:
-    exponentials = np.exp(scores - scores.max(axis=axis, keepdims=True))
-    return np.asarray(exponentials / exponentials.sum(axis=axis, keepdims=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,15 +197,6 @@ OF_SHARES: dict[str, tuple[str, Wrong]] = {
 }
 
 
-def first(wrong: Value, expected: Value, form: ResultSpec) -> tuple[str, str]:
-    """The kind and the words of the first claim, which a student has to be able to read."""
-    claims = claims_about(wrong, expected, form)
-    for claim in claims:
-        text = StudentText(claim.kind, f"{claim.fact} {claim.look}")
-        assert reading_gaps([text], ()) == ()
-    return (claims[0].kind, claims[0].fact) if claims else ("", "")
-
-
 @pytest.mark.parametrize("words", OF_VECTORS)
 @pytest.mark.parametrize("size", SIZES)
 def test_every_transformation_of_numbers_gets_its_own_claim(
@@ -219,7 +205,7 @@ def test_every_transformation_of_numbers_gets_its_own_claim(
     kind, wrong = OF_VECTORS[words]
     given = drawn(size, 7)
     told = first(wrong(given), given.vectors, VECTORS)
-    assert told[0] == kind and words.lower() in told[1].lower()
+    assert told.kind == kind and words.lower() in told.fact.lower()
 
 
 @pytest.mark.parametrize("words", OF_SHARES)
@@ -230,35 +216,22 @@ def test_every_transformation_of_shares_gets_its_own_claim(
     kind, wrong = OF_SHARES[words]
     given = drawn(size, 8)
     told = first(wrong(given), softmax(given.scores), SCORES)
-    assert told[0] == kind and words in told[1]
+    assert told.kind == kind and words in told.fact
 
 
 @pytest.mark.parametrize("size", SIZES)
 def test_a_result_that_sees_the_future_is_told_so(size: tuple[int, int, int]) -> None:
     given = drawn(size, 9)
-    kind, fact = first(softmax(given.scores), softmax(given.masked), SCORES)
-    assert kind == "future" and "they see the future" in fact
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_forbidden_scores_that_are_not_low_enough_are_told_with_the_number_of_the_text(
-    size: tuple[int, int, int],
-) -> None:
-    given = drawn(size, 10)
-    low = np.where(given.mask == 1, given.scores, -100)
-    assert (
-        "hold -100, but a very negative number such as -1e9" in first(low, given.masked, MASKED)[1]
-    )
-    assert "hold 0," in first(given.scores * given.mask, given.masked, MASKED)[1]
-    assert "hold numbers from" in first(given.scores, given.masked, MASKED)[1]
+    told = first(softmax(given.scores), softmax(given.masked), SCORES)
+    assert told.kind == "future" and "they see the future" in told.fact
 
 
 @pytest.mark.parametrize("size", SIZES)
 def test_a_wrong_mask_is_told(size: tuple[int, int, int]) -> None:
     mask = drawn(size, 11).mask
-    assert first(1 - mask, mask, MASK)[0] == "complement"
-    assert first(mask.T.copy(), mask, MASK)[0] == "axes"
-    assert first(np.tril(mask, -1), mask, MASK)[0] == "on the diagonal"
+    assert first(1 - mask, mask, MASK).kind == "complement"
+    assert first(mask.T.copy(), mask, MASK).kind == "axes"
+    assert first(np.tril(mask, -1), mask, MASK).kind == "on the diagonal"
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -266,12 +239,12 @@ def test_where_numbers_are_not_finite_it_is_told_why(size: tuple[int, int, int])
     given = drawn(size, 16)
     with np.errstate(invalid="ignore"):
         root = np.sqrt(given.scores)
-    assert "exactly where what is expected is negative" in first(root, given.scores, SCORES)[1]
+    assert "exactly where what is expected is negative" in first(root, given.scores, SCORES).fact
     hidden = np.where(given.mask == 1, given.scores, -np.inf)
-    assert first(hidden, given.scores, SCORES)[1] == (
+    assert first(hidden, given.scores, SCORES).fact == (
         "The result is right except above the diagonal, where it is negative infinity everywhere."
     )
-    assert first(np.where(given.mask == 1, np.nan, given.scores), given.scores, SCORES)[1] == ""
+    assert first(np.where(given.mask == 1, np.nan, given.scores), given.scores, SCORES).fact == ""
 
 
 def test_the_rows_that_get_no_gradient_are_told() -> None:
@@ -279,12 +252,12 @@ def test_the_rows_that_get_no_gradient_are_told() -> None:
     weight, form = rng.standard_normal((6, 4)), ResultSpec(("a.weight.grad", "b.grad"), (None, "O"))
     other = rng.standard_normal(3)
     cut = weight * (np.arange(6) > 1)[:, None]
-    assert first((cut, other), (weight, other), form)[1] == (
+    assert first((cut, other), (weight, other), form).fact == (
         "In `a.weight`, the rows 0 and 1, the first third of all rows, get no gradient. The others "
         "get the right one."
     )
     cut = weight * (np.arange(6) != 3)[:, None]
-    assert "row 3 gets no gradient" in first((cut, other), (weight, other), form)[1]
+    assert "row 3 gets no gradient" in first((cut, other), (weight, other), form).fact
 
 
 GRADIENTS = ResultSpec(("a.weight.grad", "a.bias.grad", "b.weight.grad"), ("O I", "O", "I O"))
@@ -294,19 +267,19 @@ def test_the_parameters_without_a_gradient_are_named() -> None:
     rng = np.random.default_rng(12)
     expected = (rng.standard_normal((3, 4)), rng.standard_normal(3), rng.standard_normal((4, 3)))
     weight, bias, other = expected
-    told = first((None, None, other), expected, GRADIENTS)[1]
+    told = first((None, None, other), expected, GRADIENTS).fact
     assert told == "No gradient reaches `a.weight` and `a.bias`, but `b.weight` gets one."
-    assert "`a.weight`, but" in first((0 * weight, bias, other), expected, GRADIENTS)[1]
-    assert first((None,) * 3, expected, GRADIENTS)[1] == "No parameter gets a gradient."
-    assert "two axes swapped" in first((weight.T, bias, other), expected, GRADIENTS)[1]
+    assert "`a.weight`, but" in first((0 * weight, bias, other), expected, GRADIENTS).fact
+    assert first((None,) * 3, expected, GRADIENTS).fact == "No parameter gets a gradient."
+    assert "two axes swapped" in first((weight.T, bias, other), expected, GRADIENTS).fact
 
 
 def test_results_that_have_changed_places_are_told() -> None:
     form = ResultSpec(("queries", "keys", "values"), ("B S D",) * 3)
     queries, keys, values = expected = tuple(np.random.default_rng(13).random((3, 2, 4, 6)))
-    told = first((keys, queries, values), expected, form)[1]
+    told = first((keys, queries, values), expected, form).fact
     assert told == "`queries` and `keys` have changed places."
-    told = first((queries, queries, values), expected, form)[1]
+    told = first((queries, queries, values), expected, form).fact
     assert told == "`keys` holds what is expected for `queries`."
 
 
@@ -334,10 +307,10 @@ def test_sizes_that_two_axes_share_do_not_tell_which_have_changed_places() -> No
 def test_one_number_in_place_of_another_is_no_bound_and_a_bound_is_not_one_number() -> None:
     rng = np.random.default_rng(15)
     mask = np.tril(np.ones((5, 5)))
-    told = first(np.maximum(mask, 0.5), mask, MASK)[1]
+    told = first(np.maximum(mask, 0.5), mask, MASK).fact
     assert told == "Where 0 is expected, the result holds 0.5. Its other numbers are right."
     numbers = rng.standard_normal((4, 5, 5))
-    assert "no number is below 0.5" in first(np.maximum(numbers, 0.5), numbers, SCORES)[1]
+    assert "no number is below 0.5" in first(np.maximum(numbers, 0.5), numbers, SCORES).fact
     some = np.where(np.eye(5), mask, np.maximum(mask, 0.5))
     some[0, 4] = 0  # not wherever 0 is expected
     kinds = [claim.kind for claim in claims_about(some, mask, MASK)]
@@ -400,8 +373,8 @@ def test_random_numbers_in_place_of_shares_are_only_told_by_their_sums() -> None
 def test_what_is_wrong_in_half_precision_is_not_taken_for_more() -> None:
     shares = softmax(drawn(SIZES[1], 15).scores)
     assert claims_about((1.015 * shares).astype(np.float16), shares, SCORES) == ()
-    kind, fact = first((2 * shares).astype(np.float16), shares, SCORES)
-    assert kind == "factor" and "float16" in fact
+    told = first((2 * shares).astype(np.float16), shares, SCORES)
+    assert told.kind == "factor" and "float16" in told.fact
 
 
 def test_a_last_digit_above_the_largest_number_is_no_second_bound() -> None:
@@ -409,4 +382,130 @@ def test_a_last_digit_above_the_largest_number_is_no_second_bound() -> None:
     cut = np.maximum(expected, 0)
     at = np.unravel_index(expected.argmax(), expected.shape)
     cut[at] = np.nextafter(cut[at], 0)  # as another processor rounds
-    assert "no number is below 0" in first(cut, expected, VECTORS)[1]
+    assert "no number is below 0" in first(cut, expected, VECTORS).fact
+
+
+# --- zeros where all the other numbers are right are told by where they stand ---------------------
+
+SHARES = softmax(np.random.default_rng(2).standard_normal((2, 5, 5)))
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-12])
+def test_shares_cut_to_a_triangle_are_no_dropout(noise: float) -> None:
+    told = first(np.tril(SHARES) * (1 + noise), SHARES, SCORES)
+    assert told.fact == "The result is right except above the diagonal, where it is 0 everywhere."
+    assert told.look.endswith("?")
+
+
+def test_zeros_here_and_there_are_counted() -> None:
+    scattered = np.arange(50).reshape(2, 5, 5) % 3 == 0
+    told = first(np.where(scattered, 0, SHARES), SHARES, SCORES)
+    assert told.fact == "17 of the 50 numbers are 0, and all the others are right."
+
+
+def test_numbers_cut_off_at_zero_are_told_as_that() -> None:
+    numbers = np.random.default_rng(2).standard_normal((2, 5, 5))
+    told = {each.kind: each for each in claims_about(np.maximum(numbers, 0), numbers, SCORES)}
+    below = int((numbers < 0).sum())
+    cut = told["cut at zero"]
+    assert cut.fact.startswith(f"{below} of the 50 numbers are 0 where negative ones are expected")
+    assert list(told).index("cut at zero") < list(told).index("some are 0")
+
+
+def test_only_numbers_that_have_grown_for_others_are_a_dropout() -> None:
+    scattered = np.arange(50).reshape(2, 5, 5) % 3 == 0
+    told = first(np.where(scattered, 0, 1.25 * SHARES), SHARES, SCORES)
+    assert told.kind == "dropout" and "the way a dropout of 0.2 leaves them" in told.fact
+    told = first(2 * np.tril(SHARES), SHARES, SCORES)
+    assert "its other numbers are 2 times what is expected" in told.fact
+    assert "dropout" not in told.fact
+
+
+def test_a_mask_with_a_single_1_in_each_row_is_not_taken_for_shares() -> None:
+    told = first(np.eye(5), np.tril(np.ones((5, 5))), MASK)
+    assert told.fact.startswith("The result is right except below the diagonal, where it is 0")
+
+
+# --- a masked result is told by its allowed and its forbidden scores, each apart ------------------
+
+OfScoresAndMask = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def put(allowed: Callable[[np.ndarray], np.ndarray]) -> OfScoresAndMask:
+    """Forbid what the mask forbids, and do something to the others."""
+    return lambda scores, mask: np.where(mask == 1, allowed(scores), -1e9)
+
+
+OF_ALLOWED: dict[str, OfScoresAndMask] = {
+    "they are shares, the softmax of argument number 1.": put(softmax),
+    "The allowed part is 2 times what is expected": put(lambda scores: 2 * scores),
+    "The allowed part is -1 times": put(lambda scores: -scores),
+    "The allowed part is what is expected plus 1, everywhere": (
+        lambda scores, mask: scores + np.where(mask == 0, -1e9, 1)
+    ),
+    "The allowed part is what is expected plus 0.001": put(lambda scores: scores + 1e-3),
+    "The allowed part holds the same number everywhere, 0": put(np.zeros_like),
+    "The allowed part is nearly right: no number is off by more than 0.001": put(
+        lambda scores: scores + 1e-3 * np.sign(scores)
+    ),
+    "6 of the 30 allowed ones are very negative too. The others are right.": (
+        lambda scores, mask: np.where((mask == 1) & (np.arange(5) != 2), scores, -1e9)
+    ),
+}
+
+
+OF_FORBIDDEN: dict[str, OfScoresAndMask] = {
+    "Forbidden ones hold -100, but a very negative number such as -1e9": (
+        lambda scores, mask: np.where(mask == 1, scores, -100)
+    ),
+    "hold 0,": lambda scores, mask: scores * mask,
+    "hold numbers from": lambda scores, mask: np.where(mask == 1, scores, scores - 3),
+    "Forbidden ones hold about 2.55e+11, but": (
+        lambda scores, mask: np.where(mask == 1, scores, scores + 255e9)
+    ),
+    "12 of the 20 forbidden ones hold -100, but a very negative number such as -1e9 is expected "
+    "there. The first is at [0, 0, 2] (axes B, S, S). The other forbidden ones are right.": (
+        lambda scores, mask: np.where(
+            mask == 1, scores, np.where(np.arange(5) - np.arange(5)[:, None] > 1, -100, -1e9)
+        )
+    ),
+}
+
+
+def question(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.random.default_rng(seed).standard_normal((2, 5, 5)), np.tril(np.ones((5, 5)))
+
+
+@pytest.mark.parametrize("forbidden", [-1e9, -np.inf])
+@pytest.mark.parametrize("words", OF_ALLOWED)
+def test_allowed_scores_are_told_beside_right_forbidden_ones(words: str, forbidden: float) -> None:
+    scores, mask = question(3)
+    wrong = OF_ALLOWED[words](scores, mask)
+    # Neither the lowest score that is written nor the expected one counts in a comparison.
+    wrong = np.where(wrong < -1e8, forbidden, wrong)
+    told = first(wrong, np.where(mask == 1, scores, -1e9), MASKED, scores, mask)
+    assert told.fact.startswith("The forbidden scores are right.") and words in told.fact
+    assert told.look.endswith("?")
+
+
+@pytest.mark.parametrize("words", OF_FORBIDDEN)
+def test_forbidden_scores_that_are_not_hidden_are_counted(words: str) -> None:
+    scores, mask = question(5)
+    wrong = OF_FORBIDDEN[words](scores, mask)
+    assert words in first(wrong, np.where(mask == 1, scores, -1e9), MASKED, scores, mask).fact
+
+
+def test_other_numbers_in_the_place_of_allowed_scores_get_no_claim() -> None:
+    for seed in range(40):
+        scores, mask = question(seed)
+        other = np.random.default_rng(1000 + seed).standard_normal(scores.shape)
+        expected = np.where(mask == 1, scores, -1e9)
+        assert claims_about(np.where(mask == 1, other, -1e9), expected, MASKED) == ()
+
+
+def test_large_numbers_make_no_small_ones_nearly_right() -> None:
+    form = ResultSpec(("result",), ("S D",))
+    expected = np.random.default_rng(4).standard_normal((4, 6))
+    expected[0] *= 1e6
+    other = np.where(np.arange(4)[:, None] == 0, expected, 0.3 + expected**2)
+    assert "close" not in {claim.kind for claim in claims_about(other, expected, form)}

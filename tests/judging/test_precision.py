@@ -7,12 +7,10 @@ half precision for an answer.
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from autograder.grading.batch import grade_batch
 from autograder.judging.asking import ask_example
 from autograder.judging.compare import ResultSpec, compare
 from autograder.judging.diagnosis import Candidate, diagnose
@@ -21,13 +19,13 @@ from autograder.judging.examples import read_examples
 from autograder.judging.expectation import Agrees, judge, judge_gradients
 from autograder.judging.inprocess import InProcess
 from autograder.judging.layers import LinearLayers
-from autograder.submission.reading import Submission
 from autograder.values.request import Request, Returned
-from autograder.values.verdict import Finding, Outcome, StepVerdict
+from autograder.values.verdict import Finding, Outcome
 from autograder.worker.wire import Linear, Value
+from support.graded_texts import graded, step_of
+from support.learner_workspace import ROOT
 from tracing.judged_layer import HEADS, judged
 
-ROOT = Path(__file__).resolve().parents[2]
 RANDOM = np.random.default_rng(20260731)
 FORM = ResultSpec(("result",), ("B S D",))
 DUE = 3 * np.sign(RANDOM.standard_normal((2, 4, 5))) + RANDOM.standard_normal((2, 4, 5))
@@ -65,6 +63,7 @@ def test_an_error_of_one_and_a_half_percent_in_half_precision_is_told_with_its_p
 def test_float32_is_right_where_float64_was_asked() -> None:
     assert compare(SINGLE, DUE, FORM) is None
     assert compare((1.00005 * DUE).astype(np.float32), DUE, FORM) is None
+    assert compare(1.000001 * DUE, DUE, FORM) is None
     assert wrong(1.00005 * DUE).outcome is Outcome.WRONG_VALUES
 
 
@@ -151,9 +150,11 @@ def test_a_right_result_in_half_precision_is_not_taken_for_a_mistake_that_is_nea
     assert finding and finding.misconception is None and "half precision" in finding.fact
 
 
-def test_a_known_mistake_in_half_precision_is_the_same_mistake() -> None:
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_a_known_mistake_in_a_lower_precision_is_the_same_mistake(dtype: type) -> None:
     cubed = Candidate("cubed", "You take the cube.\n\nWhy?", Returned(DUE**3))
-    finding = diagnose(Returned((DUE**3).astype(np.float16)), DUE, FORM, (cubed,))
+    other = Candidate("other", "You do something else.\n\nWhy?", Returned(DUE + 10))
+    finding = diagnose(Returned((DUE**3).astype(dtype)), DUE, FORM, (other, cubed))
     assert finding and finding.misconception == "cubed"
 
 
@@ -192,20 +193,10 @@ def scale_scores(attention_scores, head_dim):
 """
 
 
-def graded(exercise: str, step: str, code: str, *ends: str) -> list[StepVerdict]:
-    """The verdict on one step for each end of the code, by the real graders in the sandbox."""
-    submissions = [
-        Submission(f"s{number}", exercise, (code.format(end),), Path(f"s{number}.py"))
-        for number, end in enumerate(ends)
-    ]
-    verdicts = grade_batch(ROOT / "solutions" / exercise, submissions)
-    return [next(one for one in verdict.steps if one.name == step) for verdict in verdicts]
-
-
 def test_the_graders_hold_a_lower_precision_to_what_was_asked() -> None:
-    half, off, single = graded(
-        "numpy_single_head", "softmax", NUMPY, "np.float16", "1.015 * np.float16", "np.float32"
-    )
+    ends = ("np.float16", "1.015 * np.float16", "np.float32")
+    verdicts = graded("numpy_single_head", *map(NUMPY.format, ends))
+    half, off, single = (step_of(verdict, "softmax") for verdict in verdicts)
     assert half.outcome is off.outcome is Outcome.WRONG_VALUES
     for step in (half, off):
         assert step.points == 0 and step.finding and "float16 (half" in step.finding.fact
@@ -214,11 +205,9 @@ def test_the_graders_hold_a_lower_precision_to_what_was_asked() -> None:
 
 @pytest.mark.slow
 def test_the_graders_name_the_precision_of_tensors() -> None:
-    half, brain, double = graded(
-        "torch_single_head", "scale_scores", TORCH, *(
-            f"(lambda tensor: tensor.{cast}())" for cast in ("half", "bfloat16", "double")
-        )
-    )  # fmt: skip
+    ends = (f"(lambda tensor: tensor.{cast}())" for cast in ("half", "bfloat16", "double"))
+    verdicts = graded("torch_single_head", *map(TORCH.format, ends))
+    half, brain, double = (step_of(verdict, "scale_scores") for verdict in verdicts)
     assert half.finding and "they are float16 (half precision)" in half.finding.fact
     assert brain.finding and "they have the digits of bfloat16" in brain.finding.fact
     assert double.finding and "is float64, but the inputs are float32" in double.finding.fact

@@ -7,13 +7,14 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from autograder.authoring.text_rules import StudentText, reading_gaps
 from autograder.judging.claims import claims_about
 from autograder.judging.compare import ResultSpec
 from autograder.judging.diagnosis import described_together
 from autograder.values.request import Request
-from autograder.values.verdict import Claim, Finding, Outcome
-from autograder.worker.wire import Linear, Value
+from autograder.values.verdict import Finding, Outcome
+from autograder.worker.wire import Linear
+from judging.readable_claims import first
+from judging.readable_claims import softmax as shares
 
 SCORES = ResultSpec(("result",), ("B h S S",))
 SUMS = ResultSpec(("result",), ("B h S D",))
@@ -23,21 +24,8 @@ PARTS = ResultSpec(("queries", "keys", "values"), ("B h S D",) * 3)
 SHAPE = (2, 3, 4, 5)
 
 
-def first(wrong: Value, expected: Value, form: ResultSpec, *arguments: Value) -> Claim:
-    """The first claim, which a student has to be able to read."""
-    claims = claims_about(wrong, expected, form, Request("step", arguments))
-    texts = [StudentText(each.kind, f"{each.fact} {each.look}") for each in claims]
-    assert reading_gaps(texts, ()) == ()
-    return claims[0] if claims else Claim("", "")
-
-
 def turned(array: np.ndarray) -> np.ndarray:
     return array.swapaxes(-2, -1)
-
-
-def shares(scores: np.ndarray) -> np.ndarray:
-    exponentials = np.exp(scores)
-    return np.asarray(exponentials / exponentials.sum(axis=-1, keepdims=True))
 
 
 Wrong = Callable[[np.ndarray, np.ndarray], np.ndarray]

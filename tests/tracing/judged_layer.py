@@ -13,6 +13,7 @@ from autograder.judging.inprocess import InProcess
 from autograder.tracing.home import LayerBlame
 from autograder.values.exercise import Exercise, read_exercise
 from autograder.values.verdict import StepVerdict
+from support.graded_texts import solution
 from support.learner_workspace import ROOT
 
 NUMPY, TORCH = "numpy_single_head", "torch_single_head"
@@ -31,10 +32,7 @@ def exercise_of(name: str) -> tuple[Exercise, tuple[Example, ...]]:
 def judged(name: str, layer: str, *changes: Change, blaming: bool = True) -> StepVerdict:
     """The verdict on the layer of the reference with these changes, by its worked examples."""
     exercise, examples = exercise_of(name)
-    text = (ROOT / "solutions" / name / "solution.py").read_text(encoding="utf-8")
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new)
+    text = solution(name, *changes)
     names: dict[str, Any] = {"__name__": "submission"}
     linecache.cache["layer.py"] = (len(text), None, text.splitlines(keepends=True), "layer.py")
     exec(compile(text, "layer.py", "exec"), names)

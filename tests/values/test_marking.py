@@ -12,6 +12,7 @@ from autograder.values.verdict import (
     Outcome,
     StepVerdict,
     Verdict,
+    told_once,
 )
 
 PARTLY = MarkingRules(partial_points=True)
@@ -70,3 +71,23 @@ def test_what_the_layer_earns_and_a_fault_of_ours_stay_as_they_are() -> None:
 def test_marking_twice_is_marking_once() -> None:
     once = PARTLY.marked(judged(2, True, False))
     assert PARTLY.marked(once) == once
+
+
+# --- a check that is asked in several ways is counted and told once -------------------------------
+
+VAGUE = Finding(Outcome.WRONG_VALUES, "numbers differ", vague=True)
+NAMED = Finding(Outcome.WRONG_VALUES, "not scaled", misconception="not_scaled")
+
+
+def check(name: str, finding: Finding | None = None) -> CheckVerdict:
+    return CheckVerdict.of(name, f"title of {name}", finding)
+
+
+def test_each_check_is_told_once_in_the_order_of_asking() -> None:
+    asked = (check("first"), check("second"), check("first"), check("third"))
+    assert [each.name for each in told_once(asked)] == ["first", "second", "third"]
+
+
+def test_a_check_that_fails_in_one_way_fails_and_its_best_finding_is_told() -> None:
+    assert told_once((check("a"), check("a", VAGUE), check("a", NAMED))) == (check("a", NAMED),)
+    assert told_once((check("a", VAGUE), check("a"))) == (check("a", VAGUE),)
