@@ -117,6 +117,7 @@ FAULTS = [(exercise, name) for exercise, several in SEVERAL.items() for name in 
 @cache
 def in_class(exercise: str) -> dict[str, Verdict]:
     folder = ROOT / "solutions" / exercise
+    changes: dict[str, tuple[Change, ...]]
     changes = {name: (change,) for name, (_, change) in CHANGES[exercise].items()}
     changes |= {name: several[0] for name, several in SEVERAL[exercise].items()}
     handed_in = []
