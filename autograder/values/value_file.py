@@ -191,10 +191,14 @@ def indented_json(value: object, left_out: Collection[str] = (), indent: int | N
     """
 
     def written(each: Any) -> dict[str, Any]:
-        names = (field.name for field in dataclasses.fields(each))
-        return {name: getattr(each, name) for name in names if name not in left_out}
+        return {name: getattr(each, name) for name in _names(type(each)) if name not in left_out}
 
     return json.dumps(value, indent=indent, ensure_ascii=False, default=written)
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(kind))
 
 
 Read = TypeVar("Read")
