@@ -374,8 +374,7 @@ def read_finding(facts: Mapping[str, Any] | None) -> Finding | None:
 
 def check_facts(check: CheckVerdict) -> dict[str, Any]:
     """Return the verdict of a check as facts for JSON."""
-    facts = asdict(check, dict_factory=_without_evidence)
-    return {**facts, "finding": finding_facts(check.finding)}
+    return {**vars(check), "finding": finding_facts(check.finding)}
 
 
 def read_check(facts: Mapping[str, Any]) -> CheckVerdict:
