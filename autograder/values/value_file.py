@@ -191,13 +191,14 @@ def indented_json(value: object, left_out: Collection[str] = (), indent: int | N
     """
 
     def written(each: Any) -> dict[str, Any]:
-        return {name: getattr(each, name) for name in _names(type(each)) if name not in left_out}
+        names = _names(cast(Hashable, type(each)))
+        return {name: getattr(each, name) for name in names if name not in left_out}
 
     return json.dumps(value, indent=indent, ensure_ascii=False, default=written)
 
 
 @cache
-def _names(kind: type) -> tuple[str, ...]:
+def _names(kind: Any) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(kind))
 
 
