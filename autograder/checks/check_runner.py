@@ -102,7 +102,11 @@ class CollectedChecks:
 
     def by_purpose(self, name: str) -> Purposes:
         """Return the checks of a step that decide, those that only tell, and the standing ones."""
-        return by_purpose(self.of_step(name))
+        return self._by_purpose.get(name, ([], [], []))
+
+    @cached_property
+    def _by_purpose(self) -> dict[str | None, Purposes]:
+        return {name: by_purpose(items) for name, items in self._by_step.items()}
 
     @cached_property
     def _by_step(self) -> dict[str | None, tuple[pytest.Item, ...]]:

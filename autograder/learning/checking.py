@@ -250,7 +250,9 @@ class Checking:
         picture: Mapping[str, Any] | None = None,
     ) -> None:
         wrong = [run.verdict.name for run in self._done if not run.verdict.passes]
-        slips = (*self._not_loaded_slips(name), *self._slips.get(name, ()))
+        slips: tuple[Slip, ...] = ()
+        if any(run.verdict.finding for run in checks):  # of right steps, nobody reads about slips
+            slips = (*self._not_loaded_slips(name), *self._slips.get(name, ()))
         told = explained([run.verdict for run in checks], slips, wrong)
         told = by_parameter_name(told, name, self._given)
         checks = tuple(replace(run, verdict=verdict) for run, verdict in zip(checks, told))

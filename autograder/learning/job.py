@@ -91,8 +91,9 @@ def _known(own: Parameters, given: Parameters) -> Parameters:
 
 
 def _named(values: tuple[Value, ...], parameters: Parameters) -> Iterator[GivenInput]:
-    unknown = ((f"argument {number}", None) for number in range(len(parameters) + 1, 100))
-    for value, (name, axes) in zip(values, (*parameters, *unknown)):
+    for number, value in enumerate(values, start=1):
+        known = number <= len(parameters)
+        name, axes = parameters[number - 1] if known else (f"argument {number}", None)
         yield _input(name, axes, value)
 
 

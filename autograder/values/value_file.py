@@ -187,10 +187,15 @@ def indented_json(value: object, left_out: Collection[str] = (), indent: int | N
     """
 
     def written(each: Any) -> dict[str, Any]:
-        names = (field.name for field in dataclasses.fields(each))
+        names = _names(cast(Hashable, type(each)))
         return {name: getattr(each, name) for name in names if name not in left_out}
 
     return json.dumps(value, indent=indent, ensure_ascii=False, default=written)
+
+
+@cache
+def _names(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(kind))
 
 
 Read = TypeVar("Read")

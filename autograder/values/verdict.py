@@ -365,7 +365,7 @@ def finding_facts(finding: Finding | None) -> dict[str, Any] | None:
 
 def check_facts(check: CheckVerdict) -> dict[str, Any]:
     """Return the verdict of a check as facts for JSON; `read_as` reads them."""
-    return asdict(check, dict_factory=_told_facts)
+    return {**vars(check), "finding": finding_facts(check.finding)}
 
 
 # The checks of a step as a person counts them: each once, in however many ways it was asked.

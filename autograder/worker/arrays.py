@@ -89,7 +89,9 @@ def to_library(
         return tuple(to_library(item, library, dtype, generators) for item in value)
     if isinstance(value, wire.Seed):
         shared = {} if generators is None else generators
-        return shared.setdefault(value.seed, np.random.default_rng(value.seed))
+        if value.seed not in shared:
+            shared[value.seed] = np.random.default_rng(value.seed)
+        return shared[value.seed]
     if isinstance(value, wire.Linear):
         return _module(value, dtype)
     return value
@@ -183,16 +185,24 @@ def equal(value: Any, other: Any) -> bool:
 
 
 def snapshot(value: Any) -> list[Any]:
-    """Return copies of the arrays or tensors of a result, to compare it with what it is later."""
+    """Return copies of the arrays or tensors of a result, to see later whether they are `alike`."""
     torch = sys.modules.get("torch")
     parts = value if type(value) in (tuple, list) else (value,)
     copies: list[Any] = []
     for part in parts:
         if torch and type(part) is torch.Tensor:
-            copies.append(torch.nan_to_num(part.detach()).clone())
+            copies.append(part.detach().clone())
         elif type(part) is np.ndarray and part.dtype.kind in "biufc":
-            copies.append(np.nan_to_num(part))
+            copies.append(part.copy())
     return copies
+
+
+def alike(value: Any, copy: Any) -> bool:
+    """Say whether two arrays or tensors hold the same, also where that is no number."""
+    if equal(value, copy):  # as nearly always, and NaN is not sought then
+        return True
+    library = np if isinstance(value, np.ndarray) else sys.modules["torch"]
+    return equal(library.nan_to_num(value), library.nan_to_num(copy))
 
 
 def held(value: Any) -> Any:

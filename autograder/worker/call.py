@@ -259,7 +259,7 @@ def _performed(target: Callable[..., Any], call: Call, settings: Settings) -> Pe
 
 def _overwritten(value: Any, seen: list[Any]) -> list[str]:
     """Return what is seen of a result that a later call has changed; `seen` is as it was before."""
-    alike = all(map(arrays.equal, arrays.snapshot(value), seen)) if seen else True
+    alike = all(map(arrays.alike, arrays.snapshot(value), seen)) if seen else True
     return [] if alike else [wire.OVERWRITTEN]
 
 
