@@ -11,9 +11,16 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from nbgrader.utils import notebook_hash
+
 from autograder.course.creation import Course, notebook_name
+from autograder.course.gradebook import write_gradebook
+from autograder.course.gradebook_entries import read_gradebook
 from autograder.course.graded_attempts import noted_attempts
 from autograder.course.intake import SECRET, TIMESTAMP, handed_in_at, own_secret
+from autograder.course.settings import open_gradebook, read_settings
+from autograder.course.stale_release import refuse_stale_release
+from autograder.course.students import Decisions, decisions_now, own_folders
 from autograder.errors import KitError
 from autograder.grading.class_task import read_groups
 from autograder.grading.classroom import HANDLING, JudgedClass
@@ -56,14 +63,12 @@ class PageDelivery:
     @classmethod
     def into(cls, course: Course, exercise: str) -> PageDelivery:
         """Return how pages of an exercise are delivered; raise `KitError`."""
-        from autograder.course.course_update import handed_out
-        from autograder.course.settings import read_settings
-        from autograder.course.students import Decisions
-
         held = frozenset(Decisions.read(course, exercise).held)
         grouped = frozenset(
             each for group in read_groups(course.directory).values() for each in group
         )
+        from autograder.course.course_update import handed_out  # in the starter only
+
         outbound = handed_out(course, read_settings(course)) if held else None
         exchange = outbound.with_name("feedback") if outbound else None
         return cls(course, exercise, input_secret(course.secret_folder), held, grouped, exchange)
@@ -87,8 +92,6 @@ class PageDelivery:
 
     def released(self, student: str) -> tuple[Path, ...]:
         """Return the pages in the exchange that can be fetched with the last secrets."""
-        from nbgrader.utils import notebook_hash
-
         folder, hand_in = (
             place(self.exercise, student) for place in (self.course.feedback, self.course.submitted)
         )
@@ -198,9 +201,6 @@ class CourseRecords:
 
         It has none for an exercise that was not released, or was with other steps or points.
         """
-        from autograder.course.settings import open_gradebook, read_settings
-        from autograder.course.stale_release import refuse_stale_release
-
         with open_gradebook(course, read_settings(course), exercise.name) as (_, notebook):
             refuse_stale_release(course, exercise, notebook)
         return cls(course, exercise)
@@ -212,17 +212,12 @@ class CourseRecords:
 
     def read(self) -> ClassGradebook:
         """Return what the gradebook has now, with what students have asked since."""
-        from autograder.course.gradebook_entries import read_gradebook
-        from autograder.course.students import decisions_now, own_folders
-
         name = self.exercise.name
         decisions_now(self.course, name, own_folders(self.course, name))
         return read_gradebook(self.course, self.exercise.name)
 
     def enter(self, judged: JudgedClass, pool: GraderPool) -> ClassGradebook:
         """Put the grades of a class into the gradebook, and return what is there then."""
-        from autograder.course.gradebook import write_gradebook
-
         course, exercise = self.course, self.exercise
         times = {each.student: handed_in_at(each) for each in judged.submissions}
         notes = noted_attempts(course.graded(exercise.name), judged.outlines, times)

@@ -438,11 +438,6 @@ def test_what_a_notebook_imports_loads_neither_pytest_nor_nbgrader() -> None:
     assert "autograder" in loaded
 
 
-def test_what_makes_the_pages_of_a_course_in_a_grader_process_does_not_load_nbgrader() -> None:
-    loaded = loaded_by("autograder.cli.student_files, autograder.course.course_records")
-    assert loaded & {"nbgrader", "sqlalchemy", "torch", "pytest", "rich"} == set()
-
-
 def test_what_grading_enters_is_counted_in_the_starter_and_in_its_grader_process() -> None:
     found = {str(file.relative_to(PACKAGE)): count for file, count in entered().items()}
     assert found["cli/grade.py"] and found["grading/batch.py"] and found["judging/diagnosis.py"]
