@@ -122,7 +122,7 @@ def write_own_steps(course: Path, exercise: str, **changed: tuple[str, str]) -> 
 
 def shown_files(document: str) -> dict[str, str]:
     """Return the three files that the instructors' page shows, by their names."""
-    part = document.partition("**Steps of your own**")[2].partition("\n## ")[0]
+    part = document.partition("**Graded by the kit**")[2].partition("\n### ")[0]
     texts = re.findall(r"^```(?:toml|python)\n(.*?)^```$", part, re.MULTILINE | re.DOTALL)
     return dict(zip(("steps.toml", "solution.py", "graders.py"), texts, strict=True))
 
