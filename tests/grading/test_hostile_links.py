@@ -76,8 +76,8 @@ def hand_in(course: Course, student: str, text: str = SOLUTION) -> Path:
 
 
 def all_of(folder: Path) -> str:
-    """The text of every file in a folder."""
-    return "\n".join(path.read_text(encoding="utf-8") for path in folder.iterdir())
+    """The text of every file in a folder, of those that are none what there is of it."""
+    return "\n".join(path.read_text("utf-8", errors="replace") for path in folder.iterdir())
 
 
 # --- links ----------------------------------------------------------------------------------------
