@@ -15,7 +15,7 @@ from pathlib import Path
 from autograder.judging import conditions
 from autograder.judging import expectation as expectations
 from autograder.judging.diagnosis import Candidate
-from autograder.judging.examples import AnswerPair
+from autograder.judging.examples import AnswerPair, PairMistake
 from autograder.values.request import Reply, Request
 from autograder.values.verdict import Finding
 
@@ -61,15 +61,13 @@ def _deciding(
     return own, [], standing
 
 
-def _none_alike(
-    self: KnownPairs, pair: AnswerPair, *answers: tuple[Request, Reply]
-) -> Iterator[Candidate]:
+def _none_alike(self: KnownPairs, pair: AnswerPair) -> Iterator[PairMistake]:
     """Give no known mistake that draws alike."""
     return iter(())
 
 
 marks.by_purpose = _deciding
-KnownPairs.alike = _none_alike  # type: ignore[method-assign]
+KnownPairs.mistakes = _none_alike  # type: ignore[method-assign]
 
 from benchmarks.judged_class import judged, summary  # noqa: E402
 

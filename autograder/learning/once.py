@@ -213,7 +213,7 @@ def check(
         question = question_after(task.exercise, passed.step.name) if passed else ""
         picture: tuple[RenderableType, ...] = ()
         if passed:
-            from autograder.learning.drawing import own_drawn
+            from autograder.learning.screen import own_drawn
 
             picture = own_drawn(passed)
         about = passed or checkup.next
@@ -268,7 +268,7 @@ def show_step(
     session = open_session(folder, say)
     exercise, step = session.step(words)
     with Child(exercise) as child:
-        from autograder.learning.drawing import draw_file, drawn
+        from autograder.learning.screen import draw_file, drawn
         from autograder.learning.step_pictures import chosen
 
         (run,) = check_work(exercise, (step,), child=child).steps

@@ -387,7 +387,7 @@ def _beside(checkup: Checkup, at: StepRun) -> Iterator[RenderableType]:
 def _passed(view: View, at: StepRun, *, pictured: bool) -> Iterator[RenderableType]:
     """Yield the picture of a step that has just passed, its question, and how to go on."""
     if pictured:
-        from autograder.learning.drawing import own_drawn
+        from autograder.learning.screen import own_drawn
 
         yield from own_drawn(at)
     if view.asked:

@@ -408,7 +408,7 @@ class Watch:
             return None
 
     def _show(self) -> None:
-        from autograder.learning.drawing import drawn
+        from autograder.learning.screen import drawn
 
         run = self.view.at or (self.view.checkup and self.view.checkup.steps[-1])
         if run:

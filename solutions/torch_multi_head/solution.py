@@ -710,8 +710,7 @@ class CausalMultiHeadAttention(MultiHeadAttention):
 # There are no more steps and no more points: the cells from here on show what you have built. Your layer gets the sentence with the numbers and the weights that you followed by hand. They stand in the first cell, which is folded. What comes out for “it”, and where does each word look in each head?
 
 # %% active="ipynb"
-# def the_sentence(heads, **causal):
-#     kind = CausalMultiHeadAttention if causal else MultiHeadAttention
+# def the_sentence(heads, kind=MultiHeadAttention, **causal):
 #     layer = kind(hidden_size=6, num_heads=heads)
 #     x = torch.tensor({{ rows(x, 4) }}).float()
 #     with torch.no_grad():
@@ -744,11 +743,15 @@ class CausalMultiHeadAttention(MultiHeadAttention):
 # “cat” gets {{ number(one_head[IT, CAT]) }} in place of {{ number(weights[0, IT, CAT]) }}, no more than “it” itself and “tired”. The scores of the single head add up what the two heads looked for: a thing, and a word nearby. So one row of shares mixes the two.
 #
 # </details>
-#
+
+# %% [markdown] active="ipynb"
 # With the bonus, the two heads may not look ahead. Everything above the diagonal is 0, and each row is shared among fewer words.
 
 # %% active="ipynb"
-# show_example(lambda: the_sentence(heads=2, causal=True), seen_in="compute_attention_weights")
+# show_example(
+#     lambda: the_sentence(heads=2, kind=CausalMultiHeadAttention, causal=True),
+#     seen_in="compute_attention_weights",
+# )
 
 # %% [markdown] active="ipynb"
 # ## Your layer beside the library's
@@ -787,6 +790,8 @@ class CausalMultiHeadAttention(MultiHeadAttention):
 
 # %% [markdown] active="ipynb"
 # With the bonus, a model can write: the sorted digits, one after the other, as a GPT writes words. While it is trained, it reads the right answer, and your mask hides what comes later. Then it has to write alone.
+#
+# When it has written, see what the mask does: change `causal=True` to `causal=False` below, and run the cell again. The loss gets better. And what does the model write?
 
 # %% active="ipynb"
 # train(
@@ -794,9 +799,6 @@ class CausalMultiHeadAttention(MultiHeadAttention):
 #     lambda hidden_size: CausalMultiHeadAttention(hidden_size, num_heads=3),
 #     causal=True,
 # )
-
-# %% [markdown] active="ipynb"
-# What does the mask do? Change `causal=True` to `causal=False` above, and run the cell again. The loss gets better. And what does the model write?
 
 # %% [markdown] active="ipynb"
 # ## What a mistake would have done

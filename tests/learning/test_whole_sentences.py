@@ -22,11 +22,10 @@ from autograder.judging.asking import ask_examples, public_checks
 from autograder.judging.examples import Example, read_examples
 from autograder.judging.inprocess import InProcess
 from autograder.learning.climbing import give_hint
-from autograder.learning.drawing import drawn
 from autograder.learning.once import answer_lines, lesson_lines
 from autograder.learning.progress import open_session
 from autograder.learning.results import CheckRun, Checkup, StepRun
-from autograder.learning.screen import Indented
+from autograder.learning.screen import Indented, drawn
 from autograder.learning.step_lesson import lesson_of
 from autograder.learning.step_pictures import check_picture
 from autograder.learning.watch_screen import View, pages, piece_of, rows, screen
