@@ -76,8 +76,8 @@ test-browser: $(BROWSER) $(PYODIDE)
 test-wasm: $(PYODIDE)
 	$(BIN)/python -m pytest tests/wasm
 
-$(PYODIDE): autograder/site/parts.py autograder/site/npm/package-lock.json | $(READY)
-	$(BIN)/python -m autograder.site.parts
+$(PYODIDE): autograder/site/site_folder.py autograder/site/npm/package-lock.json | $(READY)
+	$(BIN)/python -m autograder.site.site_folder
 	@touch $(PYODIDE)
 
 # The exercises as web pages, for any static host. SITE=elsewhere puts them there.

@@ -37,7 +37,7 @@ def __getattr__(name: str) -> object:
 
         return getattr(notebook_layer, name)
     if name == "speak":
-        from autograder.play.speaking import speak
+        from autograder.play.training_cell import speak
 
         return speak
     if name in ("show_costs", "train"):

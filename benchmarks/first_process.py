@@ -19,10 +19,9 @@ from autograder.grading.class_task import HandIn
 from autograder.grading.classroom import IncomingVerdicts, JudgedClass
 from autograder.reports.class_page import ClassContext, write_class_page
 from autograder.reports.class_summary import class_summary
-from autograder.reports.gradebook_entry import ClassGradebook
 from autograder.reports.grades_csv import grades_csv
 from autograder.reports.misunderstandings import misunderstandings
-from autograder.reports.roll import write_follow_ups
+from autograder.reports.roll import ClassGradebook, write_follow_ups
 from autograder.submission.reading import Submission
 from autograder.values.exercise import Exercise
 from autograder.values.files import write_whole

@@ -18,8 +18,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from autograder.cli.class_results import write_results
 from autograder.cli.found_class import found_class
+from autograder.cli.report import write_results
 from autograder.grading.class_run import grade_task
 from autograder.grading.class_task import GradingOptions
 from autograder.grading.classroom import grade_class

@@ -27,7 +27,7 @@ from autograder.sandbox.zygote import Worker
 from autograder.sandbox.zygote_process import Ending
 from autograder.values.exercise import Exercise
 from autograder.values.request import Reply, Request
-from autograder.worker.clock import processor_clock
+from autograder.worker.control import processor_clock
 from benchmarks.command import options, show
 from benchmarks.cost_figures import TIME
 from benchmarks.figures import Figure, ratios

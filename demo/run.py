@@ -13,12 +13,11 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
-from autograder.cli.class_results import GradedClass
 from autograder.cli.grade import grade_path
+from autograder.cli.report import GradedClass
 from autograder.course.creation import Course, create_course
 from autograder.errors import KitError
-from autograder.grading.class_task import FACTS, GradingOptions
-from autograder.grading.output_folder import SECRET, SECRET_BYTES
+from autograder.grading.class_task import FACTS, SECRET, SECRET_BYTES, GradingOptions
 from autograder.sandbox import Zygote
 from autograder.values.this_machine import run_python
 from demo.sample_class import SampleStudent, hand_in, read_sample_class

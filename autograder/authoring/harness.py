@@ -20,14 +20,12 @@ import numpy as np
 import pytest
 
 from autograder.authoring.probing import quiet_run
-from autograder.checks.author_error import author_error, refuse_other_fixtures
 from autograder.checks.check_runner import CheckRunner, CollectedChecks
-from autograder.checks.conversation import CheckQuestion, CheckTerms
-from autograder.checks.marks import by_purpose, step_of
+from autograder.checks.marks import author_error, by_purpose, refuse_other_fixtures, step_of
 from autograder.checks.memory import InputSeeds
-from autograder.checks.plugin import GradingPlugin, run_graders
-from autograder.checks.recording import record_examples
+from autograder.checks.plugin import GradingPlugin, record_examples, run_graders
 from autograder.checks.reference import Reference, load_module, read_reference
+from autograder.checks.student import CheckQuestion, CheckTerms
 from autograder.checks.varied_request import parameters
 from autograder.errors import KitError
 from autograder.judging.asking import ask_examples, reconciled

@@ -71,7 +71,7 @@ def refuse_stale(source: Source, chosen: Iterable[str]) -> None:
     so they are compared only for the `chosen` ones. Where PyTorch is missing, so are the numbers in
     the prose of its exercises: of these, only a chosen one must be compared.
     """
-    from autograder.checks.recording import record_examples
+    from autograder.checks.plugin import record_examples
 
     outdated: list[str] = []
     for name in source.names:

@@ -22,9 +22,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from autograder.authoring.kill_matrix import kills_text, seeds_for_mistakes
 from autograder.authoring.mutation_proof import QUICK, ProvedByMutants, prove_by_mutants
-from autograder.authoring.proof import Accepted, Caught, prove_accepted, prove_caught
+from autograder.authoring.proof import (
+    Accepted,
+    Caught,
+    kills_text,
+    prove_accepted,
+    prove_caught,
+    seeds_for_mistakes,
+)
 from autograder.errors import KitError
 from autograder.grading.grader_pool import GraderPool, Loss
 from autograder.grading.watched_process import Bounds, one_by_one, usable_cores

@@ -12,7 +12,7 @@ from autograder.authoring.lesson import taught, without_tags
 from autograder.authoring.regions import read_solution
 from autograder.authoring.stub import Cell, read_cells
 from autograder.checks.marks import step_of, title_of
-from autograder.checks.recording import record_examples
+from autograder.checks.plugin import record_examples
 from autograder.checks.reference import Misconception, Reference, words_for
 from autograder.values.exercise import Step, signature_of
 from autograder.values.request import Reply, Request, Returned

@@ -14,22 +14,26 @@ from typing import Any
 import pytest
 from _pytest.runner import runtestprotocol
 
-from autograder.checks.author_error import (
+from autograder.checks.marks import (
+    BY_HAND,
     OURS,
+    Draw,
     Playback,
     author_error,
+    by_purpose,
     failed_by_reference,
+    marks_of,
     of_ours,
     of_the_student,
+    step_of,
+    tokens_of,
     wrong_checks,
 )
-from autograder.checks.chain import Chain, Run
-from autograder.checks.conversation import CheckTerms, Conversation, RunningCheck
-from autograder.checks.marks import BY_HAND, Draw, by_purpose, marks_of, step_of, tokens_of
 from autograder.checks.memory import InputSeeds, PassingReplies
+from autograder.checks.own_layer import Chain, Run
 from autograder.checks.reference import Reference
 from autograder.checks.standing import standing_checks
-from autograder.checks.student import KnownPairs, Student
+from autograder.checks.student import CheckTerms, Conversation, KnownPairs, RunningCheck, Student
 from autograder.checks.varied_request import parameters
 from autograder.judging.conditions import STANDING
 from autograder.judging.examples import AnswerForm, AnswerPair

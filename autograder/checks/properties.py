@@ -12,9 +12,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from autograder.checks.conversation import CheckQuestion
 from autograder.checks.marks import Draw
-from autograder.checks.student import Student
+from autograder.checks.student import CheckQuestion, Student
 from autograder.checks.varied_request import (
     UNFIT,
     Layouts,

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checks.author_error import file_error, written_twice
+from autograder.checks.marks import file_error, written_twice
 from autograder.checks.memory import Memories
 from autograder.errors import KitError
 from autograder.judging.compare import ResultSpec, whole_number

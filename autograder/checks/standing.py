@@ -18,7 +18,6 @@ import numpy as np
 import pytest
 
 from autograder.checks import properties
-from autograder.checks.conversation import CheckQuestion
 from autograder.checks.marks import SHOWN_BY_LAYER, Draw, is_run_again, marks_of, step_of
 from autograder.checks.properties import (
     LongQuestion,
@@ -32,7 +31,7 @@ from autograder.checks.properties import (
     smaller_sizes,
 )
 from autograder.checks.reference import Reference
-from autograder.checks.student import Student
+from autograder.checks.student import CheckQuestion, Student
 from autograder.checks.substitution import unanswerable_steps
 from autograder.checks.varied_request import (
     UNFIT,

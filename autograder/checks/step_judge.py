@@ -10,10 +10,8 @@ from itertools import takewhile
 
 import pytest
 
-from autograder.checks.author_error import wrong_checks
 from autograder.checks.check_runner import CheckRunner, Purposes
-from autograder.checks.conversation import CheckQuestion, CheckTerms, RunningCheck, ask_together
-from autograder.checks.marks import is_shown_by_layer, marks_of, step_of
+from autograder.checks.marks import is_shown_by_layer, marks_of, step_of, wrong_checks
 from autograder.checks.own_layer import (
     Passes,
     ReferenceCalls,
@@ -23,9 +21,10 @@ from autograder.checks.own_layer import (
     faulty_steps,
 )
 from autograder.checks.reference import KEPT, suspects_after
+from autograder.checks.student import CheckQuestion, CheckTerms, RunningCheck, ask_together
 from autograder.judging.asking import told_together
 from autograder.judging.expectation import judge
-from autograder.tracing.wrong_step import Spoiler
+from autograder.tracing.traced_layer import Spoiler
 from autograder.values.exercise import Step
 from autograder.values.request import (
     ContinuingRespondent,

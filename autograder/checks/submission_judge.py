@@ -12,20 +12,25 @@ from functools import cache, partial
 import numpy as np
 import pytest
 
-from autograder.checks.author_error import remark_on, wrong_checks
-from autograder.checks.chain import broken_by, traced_back
 from autograder.checks.check_runner import CheckRunner
-from autograder.checks.conversation import CheckQuestion, CheckTerms
-from autograder.checks.marks import Draw, marks_of
+from autograder.checks.marks import Draw, marks_of, remark_on, wrong_checks
 from autograder.checks.memory import OWN_SEEDS, InputSeeds
 from autograder.checks.one_piece import OnePiece, is_in_one_piece, probes
-from autograder.checks.own_layer import CallTracing, WholeLayer, end_to_end, retold
+from autograder.checks.own_layer import (
+    CallTracing,
+    WholeLayer,
+    broken_by,
+    end_to_end,
+    retold,
+    traced_back,
+)
 from autograder.checks.step_judge import STUCK, StepJudge
+from autograder.checks.student import CheckQuestion, CheckTerms
 from autograder.checks.varied_request import UNFIT, OwnAnswers, parameters, questions_of
 from autograder.errors import KitError
 from autograder.judging.conditions import STANDING
 from autograder.judging.expectation import Agrees, Refused
-from autograder.tracing.wrong_step import right_by_itself
+from autograder.tracing.traced_layer import right_by_itself
 from autograder.values.exercise import Step
 from autograder.values.request import Failed, Reply, Request, Respondent, Returned
 from autograder.values.verdict import ANSWERED, ChainVerdict, Finding, Outcome, StepVerdict

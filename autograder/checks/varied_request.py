@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder.checks.conversation import CheckQuestion, Conversation
 from autograder.checks.marks import Draw, step_of
 from autograder.checks.reference import Reference
-from autograder.checks.student import Student
+from autograder.checks.student import CheckQuestion, Conversation, Student
 from autograder.judging.compare import FLOOR
 from autograder.judging.expectation import Agrees, are_shares
 from autograder.values.request import Reply, Request

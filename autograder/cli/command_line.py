@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 
 from autograder import __version__
-from autograder.cli import author, instructor, learner
-from autograder.cli.author import site
+from autograder.cli import instructor, learner
+from autograder.cli.instructor import site
 from autograder.cli.kit import Kit, out
 from autograder.cli.platform_commands import platform
 from autograder.values.this_machine import (
@@ -33,7 +33,7 @@ def attn(ctx: click.Context) -> None:
     refuse_the_current_folder()
     leave_out_the_current_folder()
     if ctx.invoked_subcommand is None:
-        from autograder.cli.greeting import greet
+        from autograder.learning.once import greet
 
         greet(Path(), out())
 
@@ -46,7 +46,7 @@ attn.add_for(
         *(instructor.grade, instructor.report, platform, site),
     ),
 )
-attn.add_for("authors", (author.build, author.verify))
+attn.add_for("authors", (instructor.build, instructor.verify))
 attn.add_earlier({name: f"platform {name}" for name in platform.commands})
 attn.add_earlier(
     {"debug": "check --debug", "puzzle": "hint --order", "solution": "hint --solution"}

@@ -44,10 +44,10 @@ def check(directory: Path, assignments: Path | None) -> None:
     Also says what every user of this machine may read, and students should not. Nothing changes.
     Exits with 0 if nothing is stale, otherwise with 1.
     """
-    from autograder.checks.recording import record_examples
+    from autograder.checks.plugin import record_examples
     from autograder.course.adjustment import pending_update, unread_steps
+    from autograder.course.course_copy import open_to_all
     from autograder.course.course_update import plan_update
-    from autograder.course.open_to_all import open_to_all
 
     with opened_course(directory) as course:
         _changes("If students have accounts on this machine, they may read", open_to_all(course))
@@ -90,7 +90,7 @@ def update(
     anything. Your own cells, words and settings stay, and what was there before is kept. Exits with
     1 if there is something to do that was not done.
     """
-    from autograder.checks.recording import record_examples
+    from autograder.checks.plugin import record_examples
     from autograder.course.adjustment import pending_update
     from autograder.course.course_update import (
         do_update,
@@ -150,7 +150,7 @@ def adopt(
     Shows what changes, and asks before it does anything. Your assignments, marks, students and
     settings stay. Exits with 1 if it was not done.
     """
-    from autograder.checks.recording import record_examples
+    from autograder.checks.plugin import record_examples
     from autograder.course.adjustment import pending_update
     from autograder.course.adoption import adopt as do_adopt
     from autograder.course.adoption import plan_adoption, plan_taking_back, take_back
@@ -253,7 +253,7 @@ def _which(solutions: Path) -> tuple[str, ...]:
 @contextmanager
 def _locked(directory: Path) -> Iterator[None]:
     """Keep every other run of the kit out of a course."""
-    from autograder.grading.output_folder import WAITS, class_lock
+    from autograder.grading.class_task import WAITS, class_lock
     from autograder.values.this_machine import refuse_modules_in
 
     if not directory.is_dir():

@@ -13,10 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from autograder.grading.class_task import GroupHandIn
-from autograder.grading.digest import stopped_at
-from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, entry_of
+from autograder.grading.journal import stopped_at
 from autograder.reports.misunderstandings import of_any_hand_in
-from autograder.reports.roll import FollowUp, shown_names
+from autograder.reports.roll import ClassGradebook, EnteredCell, FollowUp, entry_of, shown_names
 from autograder.submission.cells import Asked
 from autograder.submission.file_text import is_notebook
 from autograder.submission.reading import Submission

@@ -12,15 +12,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from autograder.errors import KitError
-from autograder.grading.class_task import ClassTask, folder_task, is_course
-from autograder.grading.output_folder import WAITS, class_lock, ended_by_signals
+from autograder.grading.class_task import (
+    WAITS,
+    ClassTask,
+    class_lock,
+    ended_by_signals,
+    folder_task,
+    is_course,
+)
 from autograder.values.this_machine import refuse_modules_in
 
 if TYPE_CHECKING:
     from autograder.cli.student_files import Deliver
     from autograder.grading.classroom import JudgedClass
     from autograder.grading.grader_pool import GraderPool
-    from autograder.reports.gradebook_entry import ClassGradebook
+    from autograder.reports.roll import ClassGradebook
 
 
 class ClassRecords(Protocol):
@@ -104,7 +110,7 @@ def found_class(
 def _in_course(
     path: Path, exercise: str | None, solutions: Path | None, output: Path | None
 ) -> FoundClass:
-    from autograder.course.course_task import course_task
+    from autograder.course.students import course_task
 
     course, task = course_task(path, exercise, solutions, output)
 
@@ -122,7 +128,7 @@ class _NoRecords:
     last_counts = True
 
     def read(self) -> ClassGradebook:
-        from autograder.reports.gradebook_entry import ClassGradebook
+        from autograder.reports.roll import ClassGradebook
 
         return ClassGradebook()
 

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 from autograder.cli.found_class import opened_class
 from autograder.cli.kit import lasting_output, out
 from autograder.grading.class_task import GradingOptions, hidden_hand_ins, passed_over
-from autograder.grading.grader_pool import GraderPool
-from autograder.grading.sandbox_start import give_head_start
+from autograder.grading.grader_pool import GraderPool, give_head_start
 from autograder.values.sanitize import terminal_line
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from autograder.cli.class_results import GradedClass
+    from autograder.cli.report import GradedClass
     from autograder.grading.grader_pool import Pool
 _HIDDEN = "not graded, since the name begins with a dot: {names}. Rename it, then grade again."
 _NOTES = (
@@ -59,7 +58,7 @@ def grade_path(
             give_head_start(found.task, pool, options)
             # Only now: grader processes start meanwhile.
             records = found.opened_records()
-            from autograder.cli.class_results import make_ready, write_results
+            from autograder.cli.report import make_ready, write_results
             from autograder.grading.class_run import grade_task
 
             make_ready()

@@ -219,7 +219,7 @@ def watch(task: str | None, folder: Path) -> None:
     """Check every time you save; press a key for a step, a hint, a picture or the list."""
     from autograder.learning import watching
 
-    watching.watch(folder, task, out(), _say)
+    watching.watch_work(folder, task, out(), _say)
 
 
 @click.command(epilog=example("attn play"))

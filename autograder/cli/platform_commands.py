@@ -315,8 +315,8 @@ def _marks(path: Path, exercise: str | None) -> tuple[Mapping[str, StudentMark],
     Raise `KitError` without any mark.
     """
     from autograder.platforms.mark_export import class_marks
-    from autograder.reports.gradebook_entry import ClassGradebook
     from autograder.reports.grades_csv import read_outlines
+    from autograder.reports.roll import ClassGradebook
 
     if not path.is_dir():
         raise KitError(
@@ -363,8 +363,7 @@ def _course_of(path: Path, exercise: str | None) -> tuple[Course, str] | None:
 
     Raise `KitError` where it is not clear which one.
     """
-    from autograder.grading.class_task import is_course
-    from autograder.grading.output_folder import class_of
+    from autograder.grading.class_task import class_of, is_course
 
     here = path.resolve()
     of = (each for at in (here, *here.parents[:3]) if (each := class_of(at)))
@@ -459,7 +458,7 @@ def _secret(file: Path | None) -> bytes:
     """Return a new secret, or that in `file`; raise `KitError` when it is none."""
     import secrets
 
-    from autograder.grading.output_folder import SECRET_BYTES
+    from autograder.grading.class_task import SECRET_BYTES
     from autograder.values.files import read_small
 
     if file is None:
@@ -560,7 +559,7 @@ def result(
 
 def _refuse_without_mark(course: Course, exercise: str, student: str) -> None:
     from autograder.course.students import CourseHandIns, Decisions
-    from autograder.reports.gradebook_entry import REMOVED
+    from autograder.reports.roll import REMOVED
 
     if why := Decisions.read(course, exercise).held.get(student):
         whom = terminal_line(student, 60)

@@ -16,10 +16,16 @@ from autograder.grading.classroom import HANDLING, JudgedClass
 from autograder.grading.grader_pool import GraderPool, Loss
 from autograder.grading.watched_process import WorkProgress
 from autograder.reports.feedback import write_page
-from autograder.reports.gradebook_entry import ClassGradebook, GradebookEntry
 from autograder.reports.grades_csv import CODE, write_code, write_verdict
 from autograder.reports.misunderstandings import Paragraph
-from autograder.reports.roll import NO_RECORD, FollowUp, StudentRecord, roll_places
+from autograder.reports.roll import (
+    NO_RECORD,
+    ClassGradebook,
+    FollowUp,
+    GradebookEntry,
+    StudentRecord,
+    roll_places,
+)
 from autograder.submission.reading import Submission
 from autograder.values.exercise import Exercise
 from autograder.values.files import file_stem, folders_of, put_in_order

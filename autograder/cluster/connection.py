@@ -25,7 +25,7 @@ _SETTINGS = {
     # A worker that is killed comes back. Dask looks once, so long after its end, whether it has; if
     # it was killed again just then, the place would stay empty for the rest of the run.
     "distributed.deploy.lost-worker-timeout": "1 day",
-    "distributed.worker.preload": ["autograder.cluster.own_worker"],
+    "distributed.worker.preload": ["autograder.cluster.remote_grader"],
     # Nobody looks at pages of it.
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import multiprocessing
 import shutil
+import signal
 import socket
 import tempfile
 import threading
@@ -24,10 +25,8 @@ from distributed import get_worker
 
 from autograder.errors import KitError
 from autograder.grading.classroom import ClassJudging
-from autograder.grading.digest import engine_versions, exercise_hash
-from autograder.grading.grader_pool import GraderPool, Loss
-from autograder.grading.journal import GradingRun
-from autograder.grading.sandbox_start import SandboxStart
+from autograder.grading.grader_pool import GraderPool, Loss, SandboxStart
+from autograder.grading.journal import GradingRun, engine_versions, exercise_hash
 from autograder.grading.watched_process import Bounds
 from autograder.submission.reading import Submission
 from autograder.values.exercise import shared_folders
@@ -198,3 +197,11 @@ def _end_with_the_worker() -> None:
             _remove(run)
 
     Finalize(None, end, exitpriority=_BEFORE_CHILDREN_ARE_AWAITED)
+
+
+# What Dask loads into each worker of a cluster that the command itself has started.
+
+
+def dask_setup(worker: object) -> None:
+    """Leave Ctrl-C to the command, which ends its workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

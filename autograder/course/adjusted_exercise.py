@@ -29,7 +29,7 @@ from autograder.authoring.build import SETUP, Examples, build
 from autograder.authoring.stub import NOTEBOOK_ONLY, SCRIPT_ONLY
 from autograder.course.adjustment import MOST_POINTS, OWN, OWN_STEPS, STATE, Adjustment
 from autograder.errors import KitError
-from autograder.grading.digest import exercise_hash
+from autograder.grading.journal import exercise_hash
 from autograder.submission.cells import PercentCell, percent_cells, top_level
 from autograder.values.exercise import (
     CHECK_PREFIX,

@@ -21,7 +21,7 @@ from nbformat import NotebookNode
 
 from autograder.errors import KitError
 from autograder.grading.class_task import CONFIG
-from autograder.grading.digest import exercise_hash, judging_hash
+from autograder.grading.journal import exercise_hash, judging_hash
 from autograder.submission.file_text import digest_of
 from autograder.values.files import read_small, replace_file
 from autograder.values.value_file import read_noted

@@ -1,4 +1,4 @@
-"""Exercises for an nbgrader course that exists: shown first, then added, and taken back.
+"""Exercises for an nbgrader course that exists: shown, added, taken back.
 
 Only files of the kit's own are added, and a few lines at the end of `nbgrader_config.py`. What is
 in the course, its gradebook and its settings stay as they are.
@@ -9,9 +9,13 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from shlex import quote
+from typing import Any
 
+from nbconvert.exporters import HTMLExporter
+from nbgrader.converters import BaseConverter, GenerateAssignment, NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
@@ -24,7 +28,6 @@ from autograder.course.adjustment import (
     read_own_configuration,
     write_down,
 )
-from autograder.course.beside import kit_settings
 from autograder.course.course_update import finish_update, handed_out
 from autograder.course.creation import (
     BESIDE,
@@ -33,6 +36,8 @@ from autograder.course.creation import (
     Course,
     adopt_it,
     course_facts,
+    kit_configuration,
+    read_course,
     recorded,
 )
 from autograder.course.exercise_update import new_exercise, refuse_folder_of_another
@@ -52,8 +57,96 @@ from autograder.grading.class_task import (
     refuse_solutions_within,
     top_names,
 )
-from autograder.values.files import replace_file
+from autograder.values.files import follow, replace_file
 from autograder.values.symbols import count
+
+# nbgrader's commands in a course that had assignments of its own before the kit came.
+#
+# There, the kit's settings hold for the kit's exercises only. Everything else is done by
+# nbgrader's own class, with the instructor's own settings, as if the kit were not there.
+
+_GLOB = frozenset("*?[")
+
+
+def kit_settings(course: Course) -> Config:
+    """Return what the kit sets for its exercises, as its own configuration file has it."""
+    settings = Config()
+    exec(kit_configuration(course, course.exercises), {"get_config": lambda: settings})
+    for of_the_whole_course in ("CourseDirectory", "ExportApp"):
+        settings.pop(of_the_whole_course, None)
+    return settings
+
+
+def left_to_nbgrader(converter: BaseConverter, stock: type[BaseConverter]) -> bool:
+    """Have nbgrader's own class do the work of `converter`, where it is not about our exercises.
+
+    Return whether that was done. If not, `converter` has the kit's settings.
+    """
+    root = Path(converter.coursedir.root)
+    course = adopted_course(root)
+    if course is None:
+        return False
+    asked = converter.coursedir.assignment_id
+    ours = [name for name in course.exercises if fnmatchcase(name, asked)]
+    if ours and _GLOB & set(asked):
+        raise NbGraderException(
+            f"{asked!r} matches exercises of the kit ({', '.join(ours)}) and perhaps assignments "
+            "of your own, which are handled in different ways; name one assignment"
+        )
+    if ours:
+        follow(root)
+        converter.update_config(kit_settings(course))
+        return False
+    own = stock(coursedir=converter.coursedir, parent=converter.parent)
+    for name in own.trait_names(config=True):
+        if getattr(own, name) != (wanted := getattr(converter, name)):  # formgrader sets some
+            setattr(own, name, wanted)
+    own.log = converter.log
+    own.start()
+    return True
+
+
+class CourseRelease(GenerateAssignment):
+    """nbgrader's GenerateAssignment, with the kit's settings for the kit's exercises."""
+
+    def start(self) -> None:
+        """Release an assignment."""
+        if not left_to_nbgrader(self, GenerateAssignment):
+            super().start()
+
+
+class CourseExporter(HTMLExporter):
+    """Formgrader's page of a hand-in: what students wrote is cleaned on those of our exercises."""
+
+    def from_filename(
+        self, filename: str, resources: dict[str, Any] | None = None, **more: Any
+    ) -> Any:
+        """Return the page of the notebook at ROOT/autograded/STUDENT/ASSIGNMENT/."""
+        course = adopted_course(Path(filename).parents[3])
+        if course and Path(filename).parent.name in course.exercises:
+            own = HTMLExporter(config=_joined(self.config, kit_settings(course)))
+            return own.from_filename(filename, resources=resources, **more)
+        return super().from_filename(filename, resources=resources, **more)
+
+
+def _joined(settings: Config, more: Config) -> Config:
+    joined = Config()
+    joined.merge(settings)
+    joined.merge(more)
+    return joined
+
+
+def adopted_course(root: Path) -> Course | None:
+    """Return the course at `root` if it is one that was adopted; raise `NbGraderException`."""
+    if not (root / FACTS).is_file():
+        return None
+    try:
+        course = read_course(root)
+    except KitError as error:
+        # Only for this exception do nbgrader's apps show the log and exit with an error.
+        raise NbGraderException(str(error)) from error
+    return course if course.adopted else None
+
 
 _JSON = "nbgrader_config.json"  # nbgrader reads it too, after the other
 _FOLDERS = ("source", "release", "submitted", "autograded", "feedback")

@@ -32,29 +32,38 @@ from nbgrader.converters import Autograde, BaseConverter, GenerateFeedback, NbGr
 from nbgrader.utils import rmtree
 from traitlets import Bool
 
-from autograder.course.beside import CourseExporter, CourseRelease, adopted_course, left_to_nbgrader
+from autograder.course.adoption import (
+    CourseExporter,
+    CourseRelease,
+    adopted_course,
+    left_to_nbgrader,
+)
 from autograder.course.course_records import add_missing_files, deliver_pages
 from autograder.course.creation import Course, notebook_name, read_course, temporary_folder
+from autograder.course.gradebook import AttemptLatePenalties, refuse_stale_release
 from autograder.course.gradebook_entries import read_gradebook
+from autograder.course.graded_notebook import check_cells, finished, shows
 from autograder.course.intake import lay_out, nothing_of, release_notebook, write_submission
-from autograder.course.late_penalty import AttemptLatePenalties
 from autograder.course.preprocessors import SaveGrades
 from autograder.course.settings import open_gradebook, read_settings
-from autograder.course.stale_release import refuse_stale_release
 from autograder.course.students import CourseHandIns, Decisions
-from autograder.course.verdict_cells import check_cells, finished, shows
 from autograder.errors import KitError
-from autograder.grading.class_task import FACTS, course_roster
+from autograder.grading.class_task import (
+    FACTS,
+    WAITS,
+    class_lock,
+    course_roster,
+    ended_by_signals,
+    input_secret,
+)
 from autograder.grading.classroom import HANDLING, grade_class, read_class
 from autograder.grading.grader_pool import GraderPool, Loss
 from autograder.grading.journal import JOURNAL, GradingRun, Journal
-from autograder.grading.output_folder import WAITS, class_lock, ended_by_signals, input_secret
 from autograder.grading.watched_process import WorkProgress
 from autograder.reports.feedback import page_name, write_page
-from autograder.reports.gradebook_entry import ClassGradebook
 from autograder.reports.grades_csv import find_verdict, read_code
 from autograder.reports.misunderstandings import read_paragraphs
-from autograder.reports.roll import NO_RECORD
+from autograder.reports.roll import NO_RECORD, ClassGradebook
 from autograder.submission.reading import read_submission
 from autograder.values.exercise import Exercise
 from autograder.values.files import follow, following, found_in

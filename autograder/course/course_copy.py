@@ -1,4 +1,4 @@
-"""What is kept of a course: next term's copy without its people, an archive of the term."""
+"""What is kept of a course: next term's copy, an archive; and what of it every user may read."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import os
 import re
 import shlex
 import shutil
+import stat
 import tempfile
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,17 +25,18 @@ import tomli_w
 from markupsafe import Markup, escape
 
 from autograder import __version__
+from autograder.course.adjusted_exercise import ADJUSTED
 from autograder.course.adjustment import MADE, OWN, STATE, read_own_configuration
-from autograder.course.creation import LARGEST_FACTS, NOT_COPIED, Course
+from autograder.course.creation import GRADEBOOK, LARGEST_FACTS, NOT_COPIED, Course
 from autograder.course.gradebook_entries import not_marks
-from autograder.course.intake import SECRET
+from autograder.course.intake import SECRET as NBGRADER_SECRET
 from autograder.course.settings import gradebook_address, read_settings, whole_gradebook, within
 from autograder.errors import KitError
-from autograder.grading.class_task import CONFIG, FACTS
+from autograder.grading.class_task import CONFIG, FACTS, SECRET
+from autograder.reports.course_page import COURSE_PAGE
 from autograder.reports.feedback import environment, page_name
-from autograder.reports.gradebook_entry import HELD
 from autograder.reports.grades_csv import LONGEST_REASON, cell
-from autograder.reports.roll import StudentRecord, called, shown_names
+from autograder.reports.roll import HELD, StudentRecord, called, shown_names
 from autograder.submission.cells import notebook_cells, source
 from autograder.submission.file_text import Unreadable
 from autograder.values.exercise import EARLIER_EXAMPLES, EXAMPLES
@@ -47,7 +49,7 @@ from autograder.values.files import (
     unwritable,
     write_whole,
 )
-from autograder.values.sanitize import clean, clean_line
+from autograder.values.sanitize import clean, clean_line, terminal_line
 from autograder.values.symbols import number
 
 # Only what is listed goes along: whatever else lies in a course may be about its students.
@@ -336,7 +338,7 @@ class _Term:
         """Keep what was handed in, and one page that shows its text; return the link to it."""
         folder = self.course.submitted(name, student)
         given = _GIVEN if name in self.course.exercises else ()
-        files = [file for file in _files(folder) if file.name not in (SECRET, *given)]
+        files = [file for file in _files(folder) if file.name not in (NBGRADER_SECRET, *given)]
         if not files:
             return ""
         target.mkdir(parents=True)
@@ -494,3 +496,68 @@ def _csv(rows: Iterable[Sequence[object]]) -> str:
     text = StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()
+
+
+# What of a course every user of this machine may read; on a machine with students, that is
+# theirs.
+#
+# Only the plain permissions are looked at, and only what they say: whether a student has an
+# account here is not known.
+
+_LONGEST = 300
+_MOST_LOOKED_AT = 2_000  # that are looked at, of one place
+
+
+def open_to_all(course: Course) -> tuple[str, ...]:
+    """Return in words what is not for students and everybody may read, and how to close it."""
+    found = [(what, folder, _open_file(path)) for what, path, folder in _not_for_students(course)]
+    words = [f"{what} ({_shown(file)})" for what, _, file in found if file]
+    folders = dict.fromkeys(_shown(folder) for _, folder, file in found if file)
+    return (*words, f"To close it: chmod o-rwx {' '.join(folders)}") if words else ()
+
+
+def _not_for_students(course: Course) -> Iterator[tuple[str, Path, Path]]:
+    """Give each thing, where it is, and the folder that is closed for it."""
+    yield "the solutions", course.solutions, course.solutions
+    here = course.directory
+    yield "your own steps", here / OWN, here
+    yield "the solutions as this course has them", here / ADJUSTED, here
+    yield "the secret of the hidden inputs", course.secret_folder / SECRET, here
+    yield "the gradebook", here / GRADEBOOK, here
+    yield "the marks of all exercises", course.secret_folder / COURSE_PAGE, here
+    for name in course.exercises:
+        yield f"the results of {name}", course.graded(name), here
+    yield "what students handed in", course.hand_ins, here
+    yield "what was graded", here / "autograded", here
+
+
+def _open_file(path: Path) -> Path | None:
+    """Return a file at or below `path` that all users may read, with every folder above it."""
+    left, seen = [path], 0
+    while left and seen < _MOST_LOOKED_AT:
+        here, seen = left.pop(), seen + 1
+        try:
+            left += _open_below(here)
+            if here.is_file() and _lets_all(here, stat.S_IROTH):
+                return here
+        except OSError:  # it is not there, or not even the instructor may look
+            continue
+    return None
+
+
+def _open_below(folder: Path) -> list[Path]:
+    # Whoever knows a name needs no right to list the folder.
+    if not folder.is_dir() or not _lets_all(folder, stat.S_IXOTH):
+        return []
+    return sorted(folder.iterdir(), reverse=True)
+
+
+def _lets_all(path: Path, right: int) -> bool:
+    """Whether all users have a right to what is at `path`, and may pass every folder above it."""
+    path = path.resolve(strict=True)
+    passed = all(above.stat().st_mode & stat.S_IXOTH for above in path.parents)
+    return passed and bool(path.stat().st_mode & right)
+
+
+def _shown(path: Path) -> str:
+    return terminal_line(str(path), _LONGEST)

@@ -14,21 +14,19 @@ from pathlib import Path
 from nbgrader.utils import notebook_hash
 
 from autograder.course.creation import Course, notebook_name
-from autograder.course.gradebook import write_gradebook
+from autograder.course.gradebook import refuse_stale_release, write_gradebook
 from autograder.course.gradebook_entries import read_gradebook
 from autograder.course.graded_attempts import noted_attempts
 from autograder.course.intake import SECRET, TIMESTAMP, handed_in_at, own_secret
 from autograder.course.settings import open_gradebook, read_settings
-from autograder.course.stale_release import refuse_stale_release
 from autograder.course.students import Decisions, decisions_now, own_folders
 from autograder.errors import KitError
-from autograder.grading.class_task import read_groups
+from autograder.grading.class_task import input_secret, read_groups
 from autograder.grading.classroom import HANDLING, JudgedClass
 from autograder.grading.grader_pool import GraderPool, Loss
-from autograder.grading.output_folder import input_secret
 from autograder.grading.watched_process import one_by_one
 from autograder.reports.feedback import page_name
-from autograder.reports.gradebook_entry import ClassGradebook
+from autograder.reports.roll import ClassGradebook
 from autograder.values.exercise import Exercise
 from autograder.values.files import found_in, read_small, replace_file
 

@@ -24,7 +24,7 @@ from autograder.course.adjustment import (
     read_notebook,
 )
 from autograder.course.creation import Course, made_files, notebook_name
-from autograder.course.verdict_cells import check_cells, is_check
+from autograder.course.graded_notebook import check_cells, is_check
 from autograder.errors import KitError
 from autograder.submission.cells import grade_id
 from autograder.submission.file_text import digest_of

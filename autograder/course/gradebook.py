@@ -1,4 +1,4 @@
-"""Writing verdicts into nbgrader's own gradebook, in bulk.
+"""Writing verdicts into nbgrader's own gradebook, in bulk; late penalties of the attempt.
 
 Each batch of students is one transaction. The scores are those that nbgrader would
 read: its own scorer runs on the notebook that goes into `autograded/`.
@@ -6,34 +6,129 @@ read: its own scorer runs on the notebook that goes into `autograded/`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from nbformat import NotebookNode
+from nbconvert.exporters.exporter import ResourcesDict
+from nbformat import NotebookNode, from_dict
 from nbgrader import api, utils
+from nbgrader.plugins import BasePlugin
+from nbgrader.preprocessors import AssignLatePenalties
 from sqlalchemy import bindparam, delete, insert, or_, select, update
 from sqlalchemy.exc import DBAPIError
+from traitlets.config import Config
 
-from autograder.course.creation import Course, temporary_folder
+from autograder.course.creation import Course, notebook_name, temporary_folder
 from autograder.course.graded_attempts import CountedAttempt
 from autograder.course.graded_notebook import (
     GradedNotebook,
     JudgedSubmission,
+    check_cells,
     graded_notebooks,
     put_in_place,
 )
-from autograder.course.late_penalty import penalize_late, submissions_of
+from autograder.course.intake import release_notebook
 from autograder.course.settings import open_gradebook, read_settings
 from autograder.errors import KitError
+from autograder.grading.class_task import CONFIG, FACTS
 from autograder.grading.classroom import JudgedClass
 from autograder.grading.grader_pool import GraderPool
 from autograder.reports.roll import roll_places
 from autograder.submission.reading import Submission
+from autograder.values.exercise import CHECK_PREFIX, MANIFEST, Exercise
 from autograder.values.symbols import number
 from autograder.values.value_file import LazySequence, to_send
 from autograder.values.verdict import Verdict
+
+# nbgrader's own late penalties, worked out from the attempt that counts.
+
+SECONDS_BEFORE = "seconds_before"  # in nbgrader's resources: how long before the last it came
+_LAST = CountedAttempt({})
+_OBJECT = re.compile(r"(?:an? )?<[^<>]* object at 0x[0-9a-f]+>(?: instance)?")
+
+
+class AttemptPolicy(BasePlugin):
+    """Asks another policy what an attempt costs that came before the last hand-in."""
+
+    def __init__(self, policy: BasePlugin, seconds_before: float) -> None:
+        super().__init__(parent=policy.parent)
+        self.policy, self.seconds_before = policy, seconds_before
+
+    def late_submission_penalty(
+        self, student_id: str, score: float, total_seconds_late: float
+    ) -> float | None:
+        """Return the points that it loses, None for nothing; `score` is what it has earned."""
+        late = total_seconds_late - self.seconds_before
+        if late <= 0:
+            return None
+        penalty: float | None = self.policy.late_submission_penalty(student_id, score, late)
+        return penalty
+
+
+class AttemptLatePenalties(AssignLatePenalties):
+    """nbgrader's AssignLatePenalties, for the time of the attempt that counts."""
+
+    def preprocess(
+        self, nb: NotebookNode, resources: ResourcesDict
+    ) -> tuple[NotebookNode, ResourcesDict]:
+        """Write the penalty of one student into the gradebook."""
+        self.seconds_before = float(resources["nbgrader"].get(SECONDS_BEFORE, 0.0))
+        result: tuple[NotebookNode, ResourcesDict] = super().preprocess(nb, resources)
+        return result
+
+    def init_plugin(self) -> None:
+        """Make the instructor's policy, and ask it about the attempt that counts."""
+        self.plugin_inst = AttemptPolicy(self.plugin_class(parent=self), self.seconds_before)
+
+
+def submissions_of(notebook: api.Notebook, students: list[str]) -> Any:
+    """Select the submissions of `students` for the assignment of `notebook`."""
+    return select(api.SubmittedAssignment).where(
+        api.SubmittedAssignment.assignment_id == notebook.assignment_id,
+        api.SubmittedAssignment.student_id.in_(students),
+    )
+
+
+def penalize_late(
+    gradebook: api.Gradebook,
+    settings: Config,
+    notebook: api.Notebook,
+    students: list[str],
+    counted: Mapping[str, CountedAttempt],
+) -> None:
+    """Run nbgrader's own late penalties for all who are late, or were before the date changed.
+
+    `counted` are the attempts that count where that may not be the last one, by student. Raise
+    `KitError` when the plugin stops, which may be the instructor's own program.
+    """
+    query = submissions_of(notebook, students)
+    if notebook.assignment.duedate is None:
+        query = query.where(api.SubmittedAssignment.late_submission_penalty > 0)
+    for row in gradebook.db.scalars(query).all():
+        if row.total_seconds_late > 0 or row.late_submission_penalty:
+            facts = {
+                "notebook": notebook.name,
+                "assignment": notebook.assignment.name,
+                "student": row.student_id,
+                "db_url": str(gradebook.engine.url.render_as_string(hide_password=False)),
+                SECONDS_BEFORE: counted.get(row.student_id, _LAST).seconds_before,
+            }
+            try:
+                AttemptLatePenalties(config=settings).preprocess(
+                    from_dict({"cells": []}), ResourcesDict(nbgrader=facts)
+                )
+            except Exception as error:
+                said = _OBJECT.sub("the plugin", str(error))
+                raise KitError(
+                    f"the late penalty stops with {type(error).__name__}: {said}",
+                    place=f"{CONFIG}, for {row.student_id} in {notebook.assignment.name}",
+                    cure="correct the settings there, or the plugin that they name, then grade "
+                    "again; nothing is judged twice",
+                ) from error
+
 
 # The rows of a class in nbgrader's own gradebook: many students in one transaction.
 #
@@ -414,3 +509,69 @@ def _add_notebook_cells(
 def _is_source(cell: NotebookNode) -> bool:
     kinds = (utils.is_grade, utils.is_solution, utils.is_locked, utils.is_task)
     return any(kind(cell) for kind in kinds)
+
+
+# Refusing to grade a release that no longer fits the exercise.
+#
+# Students work on the release, and the gradebook counts its points. If the exercise has changed
+# since, its verdicts would be entered as other points than they have.
+
+
+def refuse_stale_release(course: Course, exercise: Exercise, notebook: api.Notebook) -> None:
+    """Raise `KitError` when steps or points of the exercise are not those that were released.
+
+    `notebook` is the gradebook's. The released notebook is compared too, since grades are read off
+    a copy of it; without it, nobody is graded.
+    """
+    file = notebook_name(exercise.name)
+    if not (course.release(exercise.name) / file).is_file():
+        raise KitError(
+            f"the released notebook of {exercise.name} is missing",
+            place=str(course.release(exercise.name)),
+            cure=f"in the course, run `nbgrader generate_assignment {exercise.name} --force`",
+        )
+    # A question of the instructor's own is graded and a solution at once, whatever its name.
+    own = {cell.name for cell in notebook.solution_cells}
+    entered = {
+        cell.name.removeprefix(CHECK_PREFIX): cell.max_score
+        for cell in notebook.grade_cells
+        if cell.name.startswith(CHECK_PREFIX) and cell.name not in own
+    }
+    cells = check_cells(release_notebook(course, exercise.name))
+    released = {step: float(cell.metadata.nbgrader["points"]) for step, cell in cells.items()}
+    ours = exercise.name in course.adjustments
+    where = course.directory / FACTS if ours else exercise.folder / MANIFEST
+    build = "" if ours else "run `attn build`, and "
+    again = (
+        f"{build}in the course, run `attn course update` and "
+        f"`nbgrader generate_assignment {exercise.name} --force`; then grade. `attn course check` "
+        "says whether the exchange has what students get"
+    )
+    for place, points in (("the gradebook", entered), ("the released notebook", released)):
+        if fact := _difference(exercise, points, place):
+            raise KitError(
+                fact,
+                place=str(where),
+                cure=f"take the change back; or {again}",
+            )
+
+
+def _difference(exercise: Exercise, points: Mapping[str, float], place: str) -> str:
+    """Return in words how the steps differ from what is in `place`; "" when they do not."""
+    steps = {step.name: step.points for step in exercise.steps}
+    new = [name for name in steps if name not in points]
+    gone = [name for name in points if name not in steps]
+    if new or gone:
+        words = [f"{place} lacks {', '.join(new)}"] if new else []
+        words += [f"{place} still has {', '.join(gone)}"] if gone else []
+        return f"the steps of {exercise.name} have changed since its release: {'; '.join(words)}"
+    changed = [
+        f"{name} is worth {number(steps[name])} now, and {number(points[name])} in {place}"
+        for name in steps
+        if steps[name] != points[name]
+    ]
+    if changed:
+        more = f"; {len(changed) - 3} more have changed, too" if len(changed) > 3 else ""
+        told = "; ".join(changed[:3])
+        return f"points of {exercise.name} have changed since its release: {told}{more}"
+    return ""

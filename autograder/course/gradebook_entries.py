@@ -22,16 +22,17 @@ from autograder.course.settings import open_gradebook, read_settings
 from autograder.course.students import CourseHandIns, Decisions
 from autograder.errors import KitError
 from autograder.grading.classroom import read_class
-from autograder.grading.digest import judging_hash
 from autograder.grading.grader_pool import GraderPool
-from autograder.reports.gradebook_entry import (
+from autograder.grading.journal import judging_hash
+from autograder.reports.grades_csv import find_verdict
+from autograder.reports.roll import (
     CellComment,
     ClassGradebook,
     EnteredCell,
     GradebookEntry,
+    StudentRecord,
+    StudentRecords,
 )
-from autograder.reports.grades_csv import find_verdict
-from autograder.reports.roll import StudentRecord, StudentRecords
 from autograder.values.exercise import CHECK_PREFIX, Exercise
 from autograder.values.sanitize import terminal_line
 from autograder.values.symbols import is_partly_marked, number, part_of

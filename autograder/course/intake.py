@@ -24,7 +24,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from nbgrader.utils import compute_checksum, is_solution, is_task, parse_utc
 
 from autograder.course.creation import Course, notebook_name, script_name
-from autograder.course.shown_work import shown_attachments, shown_outputs
+from autograder.course.page import shown_attachments, shown_outputs
 from autograder.errors import KitError
 from autograder.submission.cells import (
     MOST_CELLS,

@@ -18,8 +18,9 @@ from traitlets import Enum, Unicode
 from traitlets.utils.importstring import import_item
 
 from autograder.course.creation import read_course
+from autograder.course.gradebook import SECONDS_BEFORE
 from autograder.course.graded_attempts import noted_attempts
-from autograder.course.graded_notebook import NOT_THERE
+from autograder.course.graded_notebook import NOT_THERE, has_no_mark, with_verdict
 from autograder.course.intake import (
     CHANGED,
     LAID_OUT,
@@ -30,9 +31,7 @@ from autograder.course.intake import (
     same_code,
     timestamp,
 )
-from autograder.course.late_penalty import SECONDS_BEFORE
 from autograder.course.students import counting_folder
-from autograder.course.verdict_cells import has_no_mark, with_verdict
 from autograder.submission.cells import ASKED
 from autograder.values.symbols import Protection
 

@@ -16,13 +16,16 @@ from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
 
-from autograder.checks.author_error import fault_detail
+from autograder.checks.marks import fault_detail
 from autograder.checks.memory import InputSeeds, Memories
 from autograder.checks.plugin import GradingPlugin, run_graders
 from autograder.checks.reference import Reference, read_reference
 from autograder.checks.substitution import reference_answer
 from autograder.errors import KitError
-from autograder.grading.digest import (
+from autograder.grading.journal import (
+    DEFAULT_RUN,
+    GradingRun,
+    JournalFault,
     JudgedStep,
     common_seed,
     exercise_hash,
@@ -34,7 +37,6 @@ from autograder.grading.digest import (
     unfinished,
     worker_seed,
 )
-from autograder.grading.journal import DEFAULT_RUN, GradingRun, JournalFault
 from autograder.grading.watched_process import WorkProgress
 from autograder.sandbox.zygote import Zygote
 from autograder.sandbox.zygote_process import is_memory_error

@@ -15,13 +15,17 @@ from rich.table import Column
 from rich.text import Text
 
 from autograder.errors import KitError
-from autograder.grading.class_task import ClassTask, GradingOptions
+from autograder.grading.class_task import ClassTask, GradingOptions, claim_output, input_secret
 from autograder.grading.classroom import IncomingVerdicts, JudgedClass, judge_class, read_class
-from autograder.grading.digest import exercise_hash, not_yet_judged
-from autograder.grading.grader_pool import GraderPool, Pool
-from autograder.grading.journal import JOURNAL, GradingRun, Journal, JournalFault
-from autograder.grading.output_folder import claim_output, input_secret
-from autograder.grading.sandbox_start import sandbox_start
+from autograder.grading.grader_pool import GraderPool, Pool, sandbox_start
+from autograder.grading.journal import (
+    JOURNAL,
+    GradingRun,
+    Journal,
+    JournalFault,
+    exercise_hash,
+    not_yet_judged,
+)
 from autograder.grading.watched_process import Bounds
 from autograder.sandbox.measurement import demand_linux
 from autograder.submission.reading import Submission

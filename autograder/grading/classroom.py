@@ -14,9 +14,15 @@ from pathlib import Path
 from typing import Any, cast
 
 from autograder.grading.class_task import HandIn
-from autograder.grading.digest import JudgedStep, infrastructure, input_seed, unfinished
 from autograder.grading.grader_pool import Cause, GraderPool, Loss, PlacedResult, Pool
-from autograder.grading.journal import DEFAULT_RUN, GradingRun
+from autograder.grading.journal import (
+    DEFAULT_RUN,
+    GradingRun,
+    JudgedStep,
+    infrastructure,
+    input_seed,
+    unfinished,
+)
 from autograder.grading.watched_process import Bounds, WorkProgress, one_by_one
 from autograder.submission.reading import Submission, read_one_of, unreadable
 from autograder.values.exercise import Exercise

@@ -26,7 +26,7 @@ from typing import Any
 from autograder.errors import KitError
 from autograder.sandbox.access import remove_canaries
 from autograder.values.this_machine import end_with_parent, fault_of, safe_for_a_new_process
-from autograder.worker.clock import processor_seconds
+from autograder.worker.control import processor_seconds
 
 # The processor cores that grader processes share, or have for themselves.
 #

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from autograder.judging.library_words import layer_made
-from autograder.judging.tokens import Tokens
 from autograder.judging.value_words import (
+    Tokens,
     axis_words,
     first_place,
     place_words,

@@ -33,8 +33,7 @@ from autograder.judging.expectation import (
     with_attributes,
 )
 from autograder.judging.layers import LinearLayers, judge_layers
-from autograder.judging.tokens import Tokens
-from autograder.judging.value_words import quoted
+from autograder.judging.value_words import Tokens, quoted
 from autograder.values.exercise import EARLIER_EXAMPLES, EXAMPLES
 from autograder.values.request import ExceptionReport, Failed, Reply, Request, Returned
 from autograder.values.verdict import Finding, Outcome

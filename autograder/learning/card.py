@@ -16,9 +16,7 @@ from html import escape
 from typing import Any
 
 from autograder.reports.finding import StepText, first_sentence, folded_html, html, step_text
-from autograder.reports.panel import Panel
-from autograder.reports.picture import Picture, render_panels
-from autograder.reports.text import text_lines
+from autograder.reports.picture import Panel, Picture, render_panels, text_lines
 from autograder.values.symbols import RIGHT, SIMILAR, count, tone
 from autograder.values.verdict import StepVerdict
 

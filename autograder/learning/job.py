@@ -1,4 +1,4 @@
-"""One job of the child: loads a learner's cells, asks the steps, reports the results.
+"""One job: loads a learner's cells, asks the steps, reports; in a child, or in this process.
 
 If the code raises, exits, or runs or prints without end, only the step that does it fails, with a
 sentence that says so. Only when the process ends does the parent have to report it.
@@ -11,16 +11,20 @@ import ast
 import contextlib
 import importlib
 import io
+import json
 import linecache
+import os
+import signal
 import sys
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from itertools import zip_longest
 from pathlib import Path
-from types import FrameType
-from typing import Any, NoReturn
+from types import FrameType, ModuleType
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -34,10 +38,10 @@ from autograder.judging.asking import (
     settled,
 )
 from autograder.judging.diagnosis import failure
-from autograder.judging.examples import Example, done_by
+from autograder.judging.examples import Example, done_by, read_examples
 from autograder.judging.expectation import may_be_slow
 from autograder.judging.explanation import not_python
-from autograder.judging.inprocess import InProcess, report
+from autograder.judging.inprocess import InProcess, report, undisturbed
 from autograder.judging.time_limit import StillRunning, Watchdog
 from autograder.judging.value_words import shape_words
 from autograder.learning import results
@@ -46,11 +50,14 @@ from autograder.learning.step_pictures import MOST_GIVEN, GivenInput, check_pict
 from autograder.reports.picture import followed_token, picture_of
 from autograder.submission.missing_import import statements
 from autograder.tracing.home import LayerBlame
-from autograder.values.exercise import signature_of
+from autograder.values.exercise import Exercise, signature_of
 from autograder.values.request import ExceptionReport, Failed, Request
 from autograder.values.verdict import Finding, Outcome, check_facts, finding_facts
 from autograder.worker.arrays import ImportGuard
 from autograder.worker.wire import Linear, Seed, Value
+
+if TYPE_CHECKING:
+    pass
 
 # What a worked example hands to the learner's code: named as in their own signature.
 #
@@ -459,3 +466,112 @@ def _line_in(error: BaseException, name: str) -> int:
             return trace.tb_lineno
         trace = trace.tb_next
     return 0
+
+
+# Does the jobs of a check in this very process, where there are no others, as in a browser.
+#
+# The messages are those of a child. What a job changes in Python is put back after it. Code that
+# cannot be interrupted stops everything: whoever runs this Python has to end it.
+
+
+class _PythonEnded(BaseException):
+    """The learner's code ended Python. Not an `Exception`, so that code rarely catches it."""
+
+
+class SameProcess:
+    """A `JobRunner` for one exercise that works here, and may be used again and again.
+
+    `heard` is given each message as soon as it is there, while the job goes on.
+    """
+
+    def __init__(
+        self, exercise: Exercise, heard: Callable[[Mapping[str, Any]], None] = lambda message: None
+    ) -> None:
+        self._heard = heard
+        self._folder = exercise.folder.resolve()
+        self._examples = read_examples(self._folder)
+        self._messages = deque[str]()
+
+    def wait_until_ready(self, stop: object = None) -> None:
+        """Do nothing: it is ready."""
+
+    def send(self, job: Mapping[str, Any]) -> None:
+        """Do a job."""
+        self._messages.clear()
+        try:
+            with undisturbed(), _restored(self._folder, job["packages"]):
+                # As it would arrive elsewhere.
+                Job(json.loads(json.dumps(job)), self._examples, self._say).run()
+        except _PythonEnded as error:
+            self._say(event="ended", how=str(error))
+        except BaseException as error:
+            self._say(event="raised", how=_described(error))
+
+    def receive(self, seconds: float, stop: object = None) -> dict[str, Any]:
+        """Return the next message."""
+        message: dict[str, Any] = json.loads(self._messages.popleft())
+        return message
+
+    def end(self) -> None:
+        """Do nothing: this process goes on."""
+
+    def another(self) -> SameProcess:
+        """Return this one, which takes the next job as well."""
+        return self
+
+    def _say(self, **message: Any) -> None:
+        self._messages.append(json.dumps(message, default=lambda array: array.tolist()))
+        self._heard(message)
+
+
+@contextmanager
+def _restored(folder: Path, packages: Iterable[str]) -> Iterator[None]:
+    """Work in `folder`; put back afterwards what code may change of the process itself.
+
+    The names in these packages and in Python's own modules, too: `np.exp = None` ends with the job.
+    """
+    importers, paths, known = [*sys.meta_path], [*sys.path], {**sys.modules}
+    place, environment, depth = os.getcwd(), dict(os.environ), sys.getrecursionlimit()
+    interrupted = signal.getsignal(signal.SIGINT)
+    changeable = {*sys.stdlib_module_names, *packages}
+    held = [
+        (vars(module), {**vars(module)})
+        for name, module in known.items()
+        if name.partition(".")[0] in changeable and isinstance(module, ModuleType)
+    ]
+    try:
+        os.chdir(folder)
+        os.environ["MPLBACKEND"] = "Agg"
+        os._exit = _end
+        sys.path.append(str(folder))
+        yield
+    finally:
+        for names, before in held:  # first and without a built-in, which may be another by now
+            names.update(before)
+        for names, before in held:
+            for name in names.keys() - before.keys():
+                if not isinstance(names[name], ModuleType):  # a part of a package, imported since
+                    del names[name]
+        sys.modules.update(known)
+        signal.signal(signal.SIGINT, interrupted)
+        sys.setrecursionlimit(depth)
+        os.chdir(place)
+        os.environ.clear()
+        os.environ.update(environment)
+        sys.meta_path[:], sys.path[:] = importers, paths
+        for name in sys.modules.keys() - known.keys():
+            # The learner may save it before the next job.
+            file = getattr(sys.modules[name], "__file__", None)
+            if file is not None and Path(file).is_relative_to(folder):
+                del sys.modules[name]
+
+
+def _described(error: BaseException) -> str:
+    try:
+        return f"{type(error).__name__}: {error}".removesuffix(": ")
+    except BaseException:  # its words are the learner's code, too
+        return type(error).__name__
+
+
+def _end(status: int) -> NoReturn:
+    raise _PythonEnded(f"exit code {status}")

@@ -19,9 +19,7 @@ from autograder.judging.time_limit import StillRunning
 from autograder.judging.value_words import shape_words
 from autograder.learning.card import display, say, show_text
 from autograder.learning.notebook_check import limited
-from autograder.reports.panel import Panel, panel
-from autograder.reports.picture import render_panels
-from autograder.reports.text import text_lines
+from autograder.reports.picture import Panel, panel, render_panels, text_lines
 
 ROW_SUM_TOLERANCE = 1e-3
 SHOWN_TOLERANCE = 1e-3  # of numbers that are shown with two places

@@ -100,7 +100,7 @@ class ReviewFile:
             return None
         folder = self.workspace.root / MARK / FOLDER / self._name / today.isoformat()
         if not (folder / EXAMPLES).is_file():
-            from autograder.checks.recording import record_other_examples
+            from autograder.checks.plugin import record_other_examples
 
             drawn = record_other_examples(solution, self.step.name, today.toordinal())
             write_whole(folder / EXAMPLES, drawn)

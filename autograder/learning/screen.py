@@ -384,7 +384,7 @@ def own_drawn(run: StepRun) -> tuple[RenderableType, ...]:
 def draw_file(path: Path, check: CheckRun) -> None:
     """Draw a check's arrays into a PNG or SVG file; raises `KitError` as `save_figure` does."""
     from autograder.learning.step_pictures import CheckPicture
-    from autograder.reports.figure import save_figure
+    from autograder.reports.terminal_text import save_figure
 
     arrays = read_as(CheckPicture, check.drawn).arrays
     save_figure(path, tuple(panel for each in arrays for panel in (*each.row, *each.panels)))

@@ -14,10 +14,9 @@ import numpy as np
 from autograder.judging.asking import AskedExample
 from autograder.judging.compare import arrays_of, asked_precision
 from autograder.judging.expectation import Agrees
-from autograder.judging.tokens import Tokens
+from autograder.judging.value_words import Tokens
 from autograder.learning.results import CheckRun, StepRun
-from autograder.reports.panel import Panel, comparison, panel
-from autograder.reports.picture import Picture
+from autograder.reports.picture import Panel, Picture, comparison, panel
 from autograder.submission.slip import capitalized
 from autograder.values.request import Failed, Reply, Request
 from autograder.values.value_file import read_as

@@ -21,7 +21,8 @@ from autograder.platforms.csv_table import (
     read_class_list,
     read_table,
 )
-from autograder.reports.gradebook_entry import (
+from autograder.reports.roll import (
+    NO_RECORD,
     ClassGradebook,
     EnteredCell,
     GradebookEntry,
@@ -29,7 +30,6 @@ from autograder.reports.gradebook_entry import (
     max_points_of,
     points_of,
 )
-from autograder.reports.roll import NO_RECORD
 from autograder.values.sanitize import clean_line
 from autograder.values.symbols import number, why_not_graded
 from autograder.values.verdict import Verdict

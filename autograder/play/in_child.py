@@ -65,8 +65,7 @@ def _train(layer: Any, act: Mapping[str, Any], send: Callable[..., None], limit:
     call of the layer has to return.
     """
     # Here, because this module is imported where there is no PyTorch, too.
-    from autograder.play.training import call_once, trained
-    from autograder.play.training_task import task_named
+    from autograder.play.training import call_once, task_named, trained
     from autograder.play.training_words import Moment
 
     def make(width: int) -> Any:

@@ -1,4 +1,4 @@
-"""A model is trained through the learner's layer, in the last cells of the notebook."""
+"""A model speaks, or is trained, through the learner's layer, in the notebook's last cells."""
 
 from __future__ import annotations
 
@@ -13,11 +13,27 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from autograder.judging.inprocess import Unusable, layer_error_words, undisturbed
 from autograder.judging.time_limit import StillRunning
 from autograder.learning.card import WIDTH, say, shell, show_text
 from autograder.learning.notebook_check import limited, met_mistakes
-from autograder.play.training_task import picture_svg, shaded_lines
+from autograder.play.language_model import (
+    BEFORE,
+    PROMPT,
+    WITH_LAYER,
+    WITHOUT,
+    WITHOUT_LAYER,
+    MakeLayer,
+    PlainAverage,
+    loss_words,
+    measured_loss,
+    read_costs,
+    spoken_mistake_words,
+    written,
+)
+from autograder.play.training import picture_svg, shaded_lines
 from autograder.play.training_words import (
     Moment,
     TrainingResult,
@@ -28,8 +44,7 @@ from autograder.play.training_words import (
     tried_words,
     words_before,
 )
-from autograder.reports.picture import render_panels
-from autograder.reports.text import text_lines
+from autograder.reports.picture import render_panels, text_lines
 
 if TYPE_CHECKING:
     from autograder.play.training import LayerOfWidth
@@ -84,7 +99,7 @@ def train(
     the layer prints is not shown. Where nbgrader runs the notebook, nothing is trained. Raises
     `KitError` for a task that there is not.
     """
-    from autograder.play.training_task import task_named
+    from autograder.play.training import task_named
 
     chosen = task_named(task)
     if os.environ.get(RUN_BY_NBGRADER):
@@ -176,3 +191,35 @@ class _Shown:
             f"<p>{escape(moment_words(self._moments[-1]))}</p><div style='{_BESIDE}'>"
             f"{pictures}{render_panels([each.panel() for each in drawings])}</div>"
         )
+
+
+# A language model speaks through the learner's layer, in the last cells of the notebook.
+
+SPEAKING_SECONDS = 40.0  # of processor time; a right layer needs about five
+
+
+def speak(make: MakeLayer, *, mistakes: bool = False) -> None:
+    """Let a small language model write text through a learner's layer, and say how good it is.
+
+    make: the learner's class. mistakes: whether to tell what all mistakes that were met would have
+    cost, or else three others. This earns no points, so it never raises: where the layer gives
+    nothing to go on with, a sentence says why.
+    """
+    try:
+        with undisturbed(), limited(SPEAKING_SECONDS), np.errstate(all="ignore"):
+            _speak(make, mistakes)
+    except (Exception, StillRunning, SystemExit) as error:
+        say(f"It cannot speak yet: {layer_error_words(error)}")
+
+
+def _speak(make: MakeLayer, mistakes: bool) -> None:
+    # Whole, and before anything is printed: it may raise, and a page shows each piece by itself.
+    loss, text = measured_loss(make), PROMPT + "".join(written(make))
+    say(BEFORE)
+    say(WITHOUT_LAYER)
+    show_text(f"{PROMPT}{''.join(written(PlainAverage, length=WITHOUT))}")
+    say(WITH_LAYER)
+    show_text(text)
+    say(loss_words(loss))
+    for paragraph in spoken_mistake_words(read_costs(Path.cwd()), met_mistakes(), others=mistakes):
+        say(*paragraph)

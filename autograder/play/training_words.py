@@ -11,7 +11,7 @@ from statistics import median
 import numpy as np
 
 from autograder.play.language_model import mistakes_of, of_different_steps, read_measured
-from autograder.reports.panel import Panel
+from autograder.reports.picture import Panel
 
 # How a training goes on and how it ends, as data that crosses from one process to another.
 

@@ -8,15 +8,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from autograder.reports.finding import told
-from autograder.reports.gradebook_entry import (
+from autograder.reports.misunderstandings import misunderstandings
+from autograder.reports.roll import (
     NO_ENTRIES,
     GradebookEntries,
     changes_of,
+    class_roll,
     max_points_of,
     points_of,
 )
-from autograder.reports.misunderstandings import misunderstandings
-from autograder.reports.roll import class_roll
 from autograder.values.exercise import Exercise
 from autograder.values.sanitize import listed
 from autograder.values.symbols import KEY, OUR_FAULT, count, is_partly_marked, mark, number

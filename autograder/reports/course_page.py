@@ -14,11 +14,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from autograder.reports.class_page import KINDS, MOST_ROWS, shown_students
+from autograder.reports.class_page import KINDS, MOST_ROWS, points_words, shown_students
 from autograder.reports.feedback import environment
-from autograder.reports.gradebook_entry import GradebookEntries, max_points_of, points_of
-from autograder.reports.roll import NO_RECORDS, StudentRecords, class_roll, shown_names
-from autograder.reports.table import points_words
+from autograder.reports.roll import (
+    NO_RECORDS,
+    GradebookEntries,
+    StudentRecords,
+    class_roll,
+    max_points_of,
+    points_of,
+    shown_names,
+)
 from autograder.values.exercise import Exercise
 from autograder.values.files import write_whole
 from autograder.values.symbols import KEY, count, number, step_mark

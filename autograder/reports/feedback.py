@@ -29,24 +29,22 @@ from autograder.reports.finding import (
     step_text,
     told,
 )
-from autograder.reports.gradebook_entry import (
+from autograder.reports.grades_csv import MOST_CODE
+from autograder.reports.misunderstandings import Paragraph, paragraphs_for
+from autograder.reports.roll import (
     NO_ENTRIES,
+    NO_RECORD,
     GradebookEntry,
+    StudentRecord,
+    called,
+    class_roll,
     entry_of,
+    graded_facts,
+    held_words,
     max_points_of,
     points_of,
     reasons_of,
     step_points,
-)
-from autograder.reports.grades_csv import MOST_CODE
-from autograder.reports.misunderstandings import Paragraph, paragraphs_for
-from autograder.reports.roll import (
-    NO_RECORD,
-    StudentRecord,
-    called,
-    class_roll,
-    graded_facts,
-    held_words,
 )
 from autograder.values.exercise import Exercise
 from autograder.values.files import file_content, file_stem, write_whole

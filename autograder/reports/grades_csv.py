@@ -11,26 +11,24 @@ from pathlib import Path
 
 from autograder.errors import KitError
 from autograder.reports.class_summary import first_line
-from autograder.reports.gradebook_entry import (
-    NO_ENTRIES,
-    GradebookEntries,
-    GradebookEntry,
-    entry_of,
-    max_points_of,
-    points_of,
-    reasons_of,
-    step_points,
-)
 from autograder.reports.roll import (
+    NO_ENTRIES,
     NO_RECORD,
     NO_RECORDS,
+    GradebookEntries,
+    GradebookEntry,
     StudentRecord,
     StudentRecords,
     class_roll,
+    entry_of,
     held_words,
     judged_time,
+    max_points_of,
+    points_of,
+    reasons_of,
     shown_names,
     sorted_roll,
+    step_points,
     time_words,
 )
 from autograder.values.exercise import Exercise

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.errors import KitError
-from autograder.worker.plan import PACKAGE, readable
+from autograder.worker.control import PACKAGE, readable
 
 _FIRST_THROW_AWAY_UID, _THROW_AWAY_UIDS = 60001, 512
 _ENTER_AS_OTHERS, _READ_AS_OTHERS = 0o001, 0o004

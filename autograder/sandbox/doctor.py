@@ -19,7 +19,8 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.errors import KitError
-from autograder.sandbox import access, measurement, probe
+from autograder.sandbox import access, measurement
+from autograder.sandbox import zygote as probe
 from autograder.sandbox.access import PackageFolders, find_package_folders, location, needed_for
 from autograder.sandbox.measurement import DEMANDS, SYSTEMS, Attempt, Measured
 from autograder.sandbox.workers import SandboxedStudent

@@ -16,7 +16,7 @@ from pathlib import Path
 from autograder.errors import KitError
 from autograder.values.symbols import Protection
 from autograder.values.this_machine import ANSWERS, TOO_FEW_FILES, limit_named_in, no_proc
-from autograder.worker.plan import FILE_MEGABYTES, OPEN_FILES, TOO_LOW
+from autograder.worker.control import FILE_MEGABYTES, OPEN_FILES, TOO_LOW
 
 # What to do about a missing layer, on the machine where it is missing.
 #

@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from autograder.sandbox import exchange
-from autograder.sandbox import worker_channel as channels
+from autograder.sandbox import zygote_process as channels
 from autograder.sandbox.exchange import AnswerOfReference
-from autograder.sandbox.worker_channel import Allowance, Budget
-from autograder.sandbox.zygote_process import Killed, ZygoteDied, judge
+from autograder.sandbox.zygote_process import Allowance, Budget, Killed, ZygoteDied, judge
 from autograder.values.request import (
     ExceptionReport,
     Failed,

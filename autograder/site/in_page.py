@@ -21,8 +21,8 @@ from autograder.errors import KitError
 from autograder.judging.time_limit import GRACE, WALL, still_running
 from autograder.learning.card import Card, shown_in_page
 from autograder.learning.checking import LOADING, MARGIN, Checking
+from autograder.learning.job import SameProcess
 from autograder.learning.results import Checkup, StepRun, top_still_running
-from autograder.learning.same_process import SameProcess
 from autograder.learning.step_lesson import LineOrder
 from autograder.learning.step_pictures import picture_of_run
 from autograder.learning.workspace import home_words

@@ -32,19 +32,17 @@ from autograder.tracing.traced_layer import (
     SECONDS,
     TOLD,
     KnownSteps,
+    LayerCalls,
+    Spoiler,
     TimeLeft,
     TooLong,
     TracedLayer,
-    plainly,
-)
-from autograder.tracing.wrong_step import (
-    LayerCalls,
-    Spoiler,
     WrongStep,
     bare,
     in_one_place,
     nameless,
     placed_call,
+    plainly,
     right_by_itself,
     waiting,
 )

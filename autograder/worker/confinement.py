@@ -1,4 +1,4 @@
-"""What a worker does after the fork, before it sees one byte of a student's code.
+"""What a worker does after the fork, before it sees a student's code; the Linux calls for it.
 
 The order matters: what needs privileges comes first, the system call filter
 last. Then a check from the inside makes sure that each denial holds while a live
@@ -8,6 +8,7 @@ grades. What is the same for every worker is prepared once, in the zygote.
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import fcntl
 import os
@@ -19,8 +20,8 @@ import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from autograder.worker import kernel, syscalls
-from autograder.worker.plan import (
+from autograder.worker import syscalls
+from autograder.worker.control import (
     BOX,
     DEVICES,
     FILE_MEGABYTES,
@@ -30,6 +31,119 @@ from autograder.worker.plan import (
     Layers,
     Plan,
 )
+
+# The Linux calls that the standard library lacks, made through ctypes.
+#
+# Functions of libc are used where there are any, so no table of system call numbers per machine
+# is needed. The numbers below are the same on every machine (Linux gives calls newer than 5.1 one
+# number everywhere).
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+NEWNS, NEWCGROUP, NEWUTS, NEWIPC = 0x20000, 0x2000000, 0x4000000, 0x8000000
+NEWUSER, NEWPID, NEWNET = 0x10000000, 0x20000000, 0x40000000
+
+MOUNT_NOSUID, MOUNT_NODEV, MOUNT_NOEXEC = 2, 4, 8
+MOUNT_BIND, MOUNT_RECURSIVE, MOUNT_PRIVATE = 4096, 16384, 1 << 18
+ATTRIBUTE_READ_ONLY, ATTRIBUTE_NOSUID, ATTRIBUTE_NODEV, ATTRIBUTE_NOEXEC = 1, 2, 4, 8
+
+_PDEATHSIG, _SET_SECCOMP, _BOUNDING_DROP, _NO_NEW_PRIVS, _AMBIENT = 1, 22, 24, 38, 47
+_SIGKILL, _FILTER_MODE, _DETACH, _HERE, _WHOLE_TREE = 9, 2, 2, -100, 0x8000
+_MOUNT_SETATTR = 442
+_LAST_CAPABILITY = 63
+
+
+def check(result: int, what: str) -> int:
+    """Return `result`; raise OSError with the call's errno when it is negative."""
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+    return result
+
+
+def syscall(number: int, *arguments: int | bytes | None) -> int:
+    """Make a system call by number; integers are passed as longs."""
+    words = [ctypes.c_long(word) if isinstance(word, int) else word for word in arguments]
+    return int(libc.syscall(ctypes.c_long(number), *words))
+
+
+def prctl(option: int, *arguments: int) -> int:
+    """Call prctl(2); raise OSError when it fails."""
+    words = [ctypes.c_ulong(word) for word in (*arguments, 0, 0, 0, 0)[:4]]
+    return check(libc.prctl(ctypes.c_int(option), *words), f"prctl {option}")
+
+
+def die_with_parent() -> None:
+    """Have the kernel kill this process when its parent dies; a change of uid clears it."""
+    prctl(_PDEATHSIG, _SIGKILL)
+
+
+def no_new_privileges() -> None:
+    """Give up setuid programs for good, as Landlock and seccomp require."""
+    prctl(_NO_NEW_PRIVS, 1)
+
+
+def unshare(flags: int) -> None:
+    """Leave the namespaces named by `flags`."""
+    check(libc.unshare(ctypes.c_int(flags)), f"unshare {flags:#x}")
+
+
+def write_id_maps(uid: int, gid: int) -> None:
+    """Map `uid` and `gid`, and no others, onto themselves in a new user namespace."""
+    own = {"setgroups": "deny", "uid_map": f"{uid} {uid} 1", "gid_map": f"{gid} {gid} 1"}
+    for name, content in own.items():
+        with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
+            file.write(content)
+
+
+def mount(source: str, target: str, kind: str | None, flags: int, data: str = "") -> None:
+    """Call mount(2)."""
+    words = [None if word is None else word.encode() for word in (source, target, kind)]
+    result = libc.mount(*words, ctypes.c_ulong(flags), data.encode() or None)
+    check(result, f"mount {source} on {target}")
+
+
+def set_attributes(target: str, attributes: int, *, tree: bool = False) -> None:
+    """Add mount attributes to `target`, and to every mount below it when `tree`."""
+    words = struct.pack("<QQQQ", attributes, 0, 0, 0)
+    flags = _WHOLE_TREE if tree else 0
+    result = syscall(_MOUNT_SETATTR, _HERE, target.encode(), flags, words, len(words))
+    check(result, f"mount_setattr {target}")
+
+
+def pivot_root(root: str) -> None:
+    """Make `root` the root directory, and detach the old one."""
+    os.chdir(root)
+    check(libc.pivot_root(b".", b"."), "pivot_root")
+    check(libc.umount2(b".", _DETACH), "umount of the old root")
+    os.chdir("/")
+
+
+def drop_bounding_set() -> None:
+    """Remove every capability from the bounding and ambient sets."""
+    for capability in range(_LAST_CAPABILITY + 1):
+        if libc.prctl(_BOUNDING_DROP, ctypes.c_ulong(capability), 0, 0, 0) < 0:
+            break
+    prctl(_AMBIENT, 4)
+
+
+def drop_capabilities() -> None:
+    """Give up every capability: a process in a new user namespace starts with all of them."""
+    header = struct.pack("<Ii", 0x20080522, 0)
+    check(libc.capset(header, bytes(24)), "capset")
+
+
+def install_filter(program: bytes) -> None:
+    """Install a seccomp filter, given as assembled BPF instructions of eight bytes each."""
+
+    class Program(ctypes.Structure):
+        _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
+
+    code = ctypes.create_string_buffer(program, len(program))
+    whole = Program(len(program) // 8, ctypes.addressof(code))
+    result = libc.prctl(_SET_SECCOMP, _FILTER_MODE, ctypes.byref(whole), 0, 0)
+    check(result, "seccomp filter")
+
 
 # Landlock: which files a worker may reach, and what it may do with them.
 #
@@ -48,7 +162,7 @@ _TCP, _SCOPES = 3, 3  # bind and connect; abstract sockets and signals
 
 def version() -> int:
     """Return the kernel's Landlock version, 0 where there is none."""
-    return max(0, kernel.syscall(_CREATE, None, 0, _ASK_VERSION))
+    return max(0, syscall(_CREATE, None, 0, _ASK_VERSION))
 
 
 @dataclass(frozen=True)
@@ -85,10 +199,10 @@ def restrict(allowed: Iterable[Rule]) -> int:
     if not applied:
         raise OSError(errno.ENOSYS, "the kernel has no Landlock")
     handled = _RIGHTS.get(applied, _ALL_RIGHTS)
-    ruleset = kernel.check(_create(applied, handled), "landlock_create_ruleset")
+    ruleset = check(_create(applied, handled), "landlock_create_ruleset")
     for rule in allowed:
         _allow(ruleset, rule.path, rule.rights & handled)
-    kernel.check(kernel.syscall(_RESTRICT, ruleset, 0), "landlock_restrict_self")
+    check(syscall(_RESTRICT, ruleset, 0), "landlock_restrict_self")
     os.close(ruleset)
     return applied
 
@@ -96,7 +210,7 @@ def restrict(allowed: Iterable[Rule]) -> int:
 def _create(applied: int, handled: int) -> int:
     words = struct.pack("<QQQ", handled, _TCP if applied >= 4 else 0, _SCOPES)
     size = 8 if applied < 4 else 16 if applied < 6 else 24
-    return kernel.syscall(_CREATE, words[:size], size, 0)
+    return syscall(_CREATE, words[:size], size, 0)
 
 
 def _allow(ruleset: int, path: str, rights: int) -> None:
@@ -105,9 +219,9 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
     except PermissionError:
         return  # what this user cannot reach need not be allowed
     rule = struct.pack("<Qi", rights, place)
-    result = kernel.syscall(_ADD, ruleset, _PATH_BENEATH, rule, 0)
+    result = syscall(_ADD, ruleset, _PATH_BENEATH, rule, 0)
     os.close(place)
-    kernel.check(result, f"landlock_add_rule {path}")
+    check(result, f"landlock_add_rule {path}")
 
 
 # Namespaces, and a root directory in which the solutions do not exist.
@@ -115,19 +229,19 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
 # Everything is bound before a uid is dropped, because the interpreter may lie below a home
 # directory that only its owner may enter (pyenv, uv).
 
-_ALWAYS = kernel.NEWNS | kernel.NEWNET | kernel.NEWIPC | kernel.NEWUTS | kernel.NEWCGROUP
+_ALWAYS = NEWNS | NEWNET | NEWIPC | NEWUTS | NEWCGROUP
 # For each kind of namespace, the name of its file in /proc/self/ns, and its flag.
 _KINDS = {
-    "mount": ("mnt", kernel.NEWNS),
-    "pid": ("pid", kernel.NEWPID),
-    "network": ("net", kernel.NEWNET),
-    "ipc": ("ipc", kernel.NEWIPC),
-    "uts": ("uts", kernel.NEWUTS),
-    "cgroup": ("cgroup", kernel.NEWCGROUP),
+    "mount": ("mnt", NEWNS),
+    "pid": ("pid", NEWPID),
+    "network": ("net", NEWNET),
+    "ipc": ("ipc", NEWIPC),
+    "uts": ("uts", NEWUTS),
+    "cgroup": ("cgroup", NEWCGROUP),
 }
 _PLACES = ("/mnt", "/media", "/srv", "/opt", "/var/tmp", "/tmp")
-_CLOSED = kernel.ATTRIBUTE_READ_ONLY | kernel.ATTRIBUTE_NOSUID | kernel.ATTRIBUTE_NODEV
-_BOX_OPTIONS = kernel.MOUNT_NOSUID | kernel.MOUNT_NODEV | kernel.MOUNT_NOEXEC
+_CLOSED = ATTRIBUTE_READ_ONLY | ATTRIBUTE_NOSUID | ATTRIBUTE_NODEV
+_BOX_OPTIONS = MOUNT_NOSUID | MOUNT_NODEV | MOUNT_NOEXEC
 
 
 def leave_namespaces(as_root: bool) -> None:
@@ -138,10 +252,10 @@ def leave_namespaces(as_root: bool) -> None:
     """
     uid, gid = os.getuid(), os.getgid()
     if as_root:
-        kernel.unshare(_ALWAYS | kernel.NEWPID)
+        unshare(_ALWAYS | NEWPID)
         return
-    kernel.unshare(_ALWAYS | kernel.NEWPID | kernel.NEWUSER)
-    kernel.write_id_maps(uid, gid)
+    unshare(_ALWAYS | NEWPID | NEWUSER)
+    write_id_maps(uid, gid)
 
 
 def identities() -> dict[str, int]:
@@ -157,7 +271,7 @@ def refusals(as_root: bool) -> dict[str, str]:
         if not child:
             number = errno.EINVAL
             try:
-                kernel.unshare(flag if as_root else flag | kernel.NEWUSER)
+                unshare(flag if as_root else flag | NEWUSER)
                 number = 0
             except OSError as error:
                 number = error.errno or number
@@ -171,29 +285,29 @@ def refusals(as_root: bool) -> dict[str, str]:
 
 def enter_minimal_root(readable: Iterable[str]) -> None:
     """Make a read-only root of what a worker may read, and let go of the rest."""
-    kernel.mount("none", "/", None, kernel.MOUNT_RECURSIVE | kernel.MOUNT_PRIVATE)
+    mount("none", "/", None, MOUNT_RECURSIVE | MOUNT_PRIVATE)
     paths = [*readable, *filter(os.path.exists, PROCESSOR)]
     paths.sort(key=lambda path: len(os.path.realpath(path)))  # a folder before what is in it
     base = _free_place(paths)
-    kernel.mount("tmpfs", base, "tmpfs", kernel.MOUNT_NOSUID, "size=1m,mode=755")
+    mount("tmpfs", base, "tmpfs", MOUNT_NOSUID, "size=1m,mode=755")
     for path in paths:
         _bind(path, base, _CLOSED)
     for device in DEVICES:
-        _bind(device, base, _CLOSED & ~kernel.ATTRIBUTE_NODEV)
+        _bind(device, base, _CLOSED & ~ATTRIBUTE_NODEV)
     os.makedirs(base + BOX, exist_ok=True)
-    kernel.pivot_root(base)
+    pivot_root(base)
     # PyTorch asks for a temporary directory while it is imported. Every worker mounts a box of
     # its own over this one.
-    kernel.mount("tmpfs", BOX, "tmpfs", _BOX_OPTIONS, "size=1m,mode=755")
+    mount("tmpfs", BOX, "tmpfs", _BOX_OPTIONS, "size=1m,mode=755")
     os.environ["TMPDIR"] = BOX
-    kernel.set_attributes("/", _CLOSED)
+    set_attributes("/", _CLOSED)
 
 
 def enter_private_box(uid: int, gid: int) -> None:
     """Give this process alone an empty writable folder: 64 MB, 4096 files, nothing executable."""
-    kernel.unshare(kernel.NEWNS)
+    unshare(NEWNS)
     options = f"size=64m,nr_inodes=4096,mode=700,uid={uid},gid={gid}"
-    kernel.mount("tmpfs", BOX, "tmpfs", _BOX_OPTIONS, options)
+    mount("tmpfs", BOX, "tmpfs", _BOX_OPTIONS, options)
     os.chdir(BOX)
 
 
@@ -217,8 +331,8 @@ def _bind(path: str, base: str, attributes: int) -> None:
             os.makedirs(os.path.dirname(target), exist_ok=True)
             with open(target, "xb"):
                 pass
-        kernel.mount(real, target, None, kernel.MOUNT_BIND | kernel.MOUNT_RECURSIVE)
-        kernel.set_attributes(target, attributes, tree=True)
+        mount(real, target, None, MOUNT_BIND | MOUNT_RECURSIVE)
+        set_attributes(target, attributes, tree=True)
     if not os.path.lexists(base + path):
         os.makedirs(os.path.dirname(base + path), exist_ok=True)
         os.symlink(real, base + path)
@@ -242,7 +356,7 @@ class Prepared:
 def prepare(plan: Plan, layers: Layers) -> Prepared:
     """Do in the zygote what workers inherit, and look up once what all of them need."""
     if layers.namespaces or plan.uid:
-        kernel.drop_bounding_set()
+        drop_bounding_set()
     box = (BOX,) if layers.namespaces else ()
     files = rules((*plan.readable, *DEVICES), box, ("/dev/null",))
     places = syscalls.own_number_at(layers.seccomp) if layers.seccomp else ()
@@ -267,7 +381,7 @@ def confine(prepared: Prepared, address_space: int) -> int:
     added to it. Raises OSError or RuntimeError when a layer fails.
     """
     plan, layers = prepared.plan, prepared.layers
-    kernel.die_with_parent()
+    die_with_parent()
     _default_signals()
     uid, gid = (plan.uid, plan.uid) if plan.uid else (os.getuid(), os.getgid())
     if layers.namespaces:
@@ -278,16 +392,16 @@ def confine(prepared: Prepared, address_space: int) -> int:
     tempfile.tempdir = None
     if layers.bounded:
         _limit(plan, address_space, threads=layers.namespaces or plan.uid != 0)
-    kernel.no_new_privileges()
+    no_new_privileges()
     _become(plan.uid)
     # Within namespaces, root has no power over the host.
     if os.getuid() == 0 and not layers.namespaces and not plan.as_root:
         raise RuntimeError("a worker would run as root: there is no other user to become")
     applied = restrict(prepared.files) if layers.landlock else 0
-    kernel.drop_capabilities()
+    drop_capabilities()
     if layers.seccomp:
         own = syscalls.for_process(layers.seccomp, prepared.own_number_at, os.getpid())
-        kernel.install_filter(own)
+        install_filter(own)
     _check_from_inside(plan, layers)
     return applied
 
@@ -334,7 +448,7 @@ def _become(uid: int) -> None:
             os.setresuid(uid, uid, uid)
         except OSError as error:
             raise RuntimeError(f"a worker cannot become user {uid}: {error}") from None
-        kernel.die_with_parent()  # the change of uid has cleared it
+        die_with_parent()  # the change of uid has cleared it
 
 
 def _check_from_inside(plan: Plan, layers: Layers) -> None:

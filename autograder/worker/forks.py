@@ -13,10 +13,8 @@ import time
 from typing import NoReturn
 
 from autograder.worker import arrays, confinement, serving, wire
-from autograder.worker.clock import processor_clock
-from autograder.worker.control import Control, ProcessStats
+from autograder.worker.control import Control, Layers, Plan, ProcessStats, processor_clock
 from autograder.worker.host_channel import HostChannel
-from autograder.worker.plan import Layers, Plan
 
 UNCONFINED, FELL_OUT = 97, 99
 

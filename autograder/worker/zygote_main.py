@@ -15,9 +15,8 @@ import sys
 from collections.abc import Iterable
 from typing import NoReturn
 
-from autograder.worker import confinement, kernel
-from autograder.worker.control import Control, ProcessStats
-from autograder.worker.plan import Layers, Plan
+from autograder.worker import confinement
+from autograder.worker.control import Control, Layers, Plan, ProcessStats
 
 # The zygote's memory in huge pages, so that a fork copies few page tables.
 #
@@ -33,7 +32,7 @@ def collapse(regions: Iterable[tuple[int, int]]) -> int:
 
     A kernel that knows nothing of this refuses, and all stays as it was.
     """
-    advise = kernel.libc.madvise
+    advise = confinement.libc.madvise
     found = 0
     for start, end in regions:
         first = -(-start // _HUGE) * _HUGE
@@ -52,7 +51,7 @@ def main(descriptor: int) -> NoReturn:
     control = Control(descriptor)
     sys.argv = ["worker"]
     os.umask(0o022)  # another user enters the folders that are made for workers
-    kernel.die_with_parent()
+    confinement.die_with_parent()
     facts, _ = control.hear()
     plan = Plan.read(facts)
     if plan.import_path:
@@ -133,4 +132,4 @@ def _become_first_process(plan: Plan, control: Control) -> None:
         control.close()  # otherwise the host would not notice when the child ends
         _, status = os.waitpid(child, 0)
         os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
-    kernel.die_with_parent()
+    confinement.die_with_parent()

@@ -23,22 +23,28 @@ from autograder.authoring.mutant import (
     rules_of,
     spread,
 )
-from autograder.authoring.mutant_judge import Fate, JudgedMutant, MutantJudge, definitions
+from autograder.authoring.mutant_judge import (
+    Fate,
+    JudgedMutant,
+    MutantJudge,
+    Observation,
+    definitions,
+    deviation,
+)
 from autograder.authoring.mutated_step import Found, Subject, filled, matches, words_of
 from autograder.authoring.mutation_proof import (
     FILE,
     Declared,
     ProvedByMutants,
     kills_of,
+    mutant_gaps,
     prove_by_mutants,
     read_declared,
     sampled_pairs,
     stale,
 )
-from autograder.authoring.observation import Observation, deviation
 from autograder.authoring.probing import fitting_sizes
 from autograder.authoring.run import mutant_table
-from autograder.authoring.sandbox_proof import mutant_gaps
 from autograder.errors import KitError
 from autograder.values.exercise import MANIFEST
 from support.toy_exercise import GRADERS, toy

@@ -16,10 +16,9 @@ from autograder.authoring.harness import (
     refused_at_home,
 )
 from autograder.authoring.leak import text_of
-from autograder.authoring.mutation_proof import prove_by_mutants
+from autograder.authoring.mutation_proof import mistake_gaps, prove_by_mutants, right_answer_gaps
 from autograder.authoring.proof import crossing_gaps, missing_gaps
-from autograder.authoring.sandbox_proof import mistake_gaps, right_answer_gaps
-from autograder.checks.recording import record_examples
+from autograder.checks.plugin import record_examples
 from autograder.checks.reference import read_reference
 from autograder.checks.substitution import (
     LARGEST_ARRAY,

@@ -23,7 +23,7 @@ from autograder.authoring.contents import (
 from autograder.authoring.leak import refuse_leaks, text_of
 from autograder.authoring.regions import BEGIN
 from autograder.authoring.release import ReleaseOptions, Source, refuse_stale, release
-from autograder.checks.recording import record_examples
+from autograder.checks.plugin import record_examples
 from autograder.errors import KitError
 from autograder.submission.code import read_code
 from autograder.submission.missing_step import written

@@ -12,7 +12,7 @@ from autograder.authoring.harness import read_harness
 from autograder.authoring.making import MadeRungs, made_rungs, stale_rungs
 from autograder.authoring.proof import rung_gaps
 from autograder.authoring.rungs import FILE, GAP, PuzzleLine, Rungs, read_rungs, write_rungs
-from autograder.checks.recording import record_examples
+from autograder.checks.plugin import record_examples
 from autograder.values.exercise import EXAMPLES, generated, read_exercise
 from support.copied_exercise import copy_exercise
 from support.fifth_exercise import fifth_exercise

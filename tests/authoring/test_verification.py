@@ -21,7 +21,7 @@ from autograder.authoring.harness import (
     read_variants,
     refusals,
 )
-from autograder.authoring.kill_matrix import (
+from autograder.authoring.proof import (
     FIRST_SEED,
     kill_matrix,
     on_many_inputs,

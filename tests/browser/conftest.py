@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Playwright, ViewportSize
 
-from autograder.site.parts import missing_parts, parts_folder
+from autograder.site.site_folder import missing_parts, parts_folder
 from browser.system_browsers import (
     CHROMIUM,
     FIREFOX,

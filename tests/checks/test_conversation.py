@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from autograder.checks.conversation import Conversation, ask_together
+from autograder.checks.student import Conversation, ask_together
 from autograder.judging.expectation import CheckFailed
 from autograder.values.request import Failed, KnownReplies, Reply, Request, Returned
 from autograder.values.verdict import Finding, Outcome

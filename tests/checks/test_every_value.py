@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder.checks.conversation import Conversation
 from autograder.checks.marks import Draw
 from autograder.checks.reference import Reference, read_reference
-from autograder.checks.student import Student
+from autograder.checks.student import Conversation, Student
 from autograder.grading.batch import remarks_on
 from autograder.judging.compare import ResultSpec, compare
 from autograder.judging.expectation import CheckFailed

@@ -10,7 +10,7 @@ import numpy as np
 from autograder.checks.memory import InputSeeds
 from autograder.checks.plugin import GradingPlugin, run_graders
 from autograder.checks.reference import Reference, read_reference
-from autograder.grading.digest import SHARED_SEEDS, input_seed, shared_seed
+from autograder.grading.journal import SHARED_SEEDS, input_seed, shared_seed
 from autograder.judging.inprocess import InProcess
 from autograder.values.request import Reply, Request
 

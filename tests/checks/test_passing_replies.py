@@ -12,7 +12,7 @@ from autograder.checks.marks import by_purpose, marks_of
 from autograder.checks.marks import step_of as asked_step
 from autograder.checks.memory import Memories, PassingReplies
 from autograder.grading import batch
-from autograder.grading.digest import exercise_hash
+from autograder.grading.journal import exercise_hash
 from autograder.sandbox import SandboxedStudent, Zygote, exchange
 from autograder.values.exercise import Limits, read_exercise
 from autograder.values.request import Failed, Reply, Request, Returned

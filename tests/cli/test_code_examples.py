@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.cli.similar_code import MOST_LINES, code_examples, without_names
+from autograder.cli.report import LINES_OF_CODE as MOST_LINES
+from autograder.cli.report import code_examples, without_names
 from autograder.grading.grader_pool import GraderPool
 from autograder.reports.misunderstandings import Misunderstanding
 from autograder.submission.reading import Submission

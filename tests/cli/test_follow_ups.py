@@ -11,10 +11,17 @@ from pathlib import Path
 import pytest
 
 from autograder.cli.follow_ups import find_follow_ups
-from autograder.grading.digest import infrastructure, needs_newer_python, unfinished
+from autograder.grading.journal import infrastructure, needs_newer_python, unfinished
 from autograder.reports.class_page import ClassContext
-from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, GradebookEntry
-from autograder.reports.roll import FollowUp, MarkQuestion, StudentRecord, write_follow_ups
+from autograder.reports.roll import (
+    ClassGradebook,
+    EnteredCell,
+    FollowUp,
+    GradebookEntry,
+    MarkQuestion,
+    StudentRecord,
+    write_follow_ups,
+)
 from autograder.submission.reading import Submission
 from autograder.values.verdict import Finding, Outcome, Verdict
 from support import verdicts

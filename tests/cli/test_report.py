@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.cli import class_results
+from autograder.cli import report
 from autograder.errors import KitError
 from autograder.reports.grades_csv import find_verdict, read_verdicts
 from autograder.reports.misunderstandings import DRAFTS, PARAGRAPHS, Paragraph, write_paragraph
@@ -84,7 +84,7 @@ def test_words_reach_all_who_made_the_mistake_and_nobody_else(homework: Path) ->
 def test_a_class_that_grows_and_shrinks_has_its_files_in_place_and_the_words_where_they_belong(
     homework: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(class_results, "MOST_PRINTED", len(CLASS))
+    monkeypatch.setattr(report, "MOST_PRINTED", len(CLASS))
     monkeypatch.setattr(files, "FILES_IN_A_FOLDER", len(CLASS))
     step, code = called(homework).split("/")
     write_paragraph(results(homework), Paragraph(step, code, WORDS))

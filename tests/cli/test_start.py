@@ -11,7 +11,7 @@ import pytest
 from autograder.values.this_machine import ONE_THREAD
 
 LED_BY = (
-    "autograder.cli.command_line autograder.cli.grade autograder.cli.class_results "
+    "autograder.cli.command_line autograder.cli.grade autograder.cli.report "
     "autograder.grading.class_run"
 )
 IMPORTED = {

@@ -12,8 +12,8 @@ import pytest
 from autograder.cluster.cluster_pool import is_answer
 from autograder.cluster.remote_grader import pack, receive, unpack
 from autograder.errors import KitError
-from autograder.grading.digest import exercise_hash
 from autograder.grading.grader_pool import Cause, Loss
+from autograder.grading.journal import exercise_hash
 from autograder.submission.reading import Submission
 from autograder.values.verdict import Finding, Outcome, Verdict
 from support.verdicts import EXERCISE, verdict

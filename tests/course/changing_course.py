@@ -23,7 +23,7 @@ from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
 from autograder.authoring.build import build
-from autograder.checks.recording import record_examples
+from autograder.checks.plugin import record_examples
 from autograder.course.creation import GRADEBOOK, Course, create_course, read_course
 from autograder.course.export import CleanCsv
 from autograder.course.settings import course_directory, read_settings

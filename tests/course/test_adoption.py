@@ -29,7 +29,7 @@ from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder.course.adjustment import PendingUpdate
-from autograder.course.beside import CourseExporter
+from autograder.course.adoption import CourseExporter
 from autograder.course.creation import Course, read_course
 from course.changing_course import (
     FIFTH,

@@ -30,6 +30,7 @@ from autograder.course.autograde import CourseAutograde, HarmlessRecord
 from autograder.course.creation import Course
 from autograder.course.gradebook import write_gradebook
 from autograder.course.graded_attempts import AttemptRules
+from autograder.course.graded_notebook import finished, with_verdict
 from autograder.course.intake import (
     Skeleton,
     from_script,
@@ -41,7 +42,6 @@ from autograder.course.intake import (
 from autograder.course.page import clean_markdown
 from autograder.course.preprocessors import KeepStubs
 from autograder.course.settings import course_directory, read_settings
-from autograder.course.verdict_cells import finished, with_verdict
 from autograder.errors import KitError
 from autograder.grading.classroom import JudgedClass
 from autograder.submission.reading import read_submission

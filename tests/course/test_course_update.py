@@ -14,7 +14,7 @@ import pytest
 from nbformat.v4 import new_markdown_cell
 
 from autograder.authoring.build import build
-from autograder.checks.recording import record_examples
+from autograder.checks.plugin import record_examples
 from autograder.course.adjustment import write_down
 from autograder.course.course_update import plan_update
 from autograder.course.creation import Course, read_course, render_configuration

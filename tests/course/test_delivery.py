@@ -15,10 +15,10 @@ from autograder.course.creation import Course
 from autograder.course.settings import open_gradebook, read_settings
 from autograder.errors import KitError
 from autograder.grading.classroom import JudgedClass
-from autograder.grading.digest import unfinished
 from autograder.grading.grader_pool import GraderPool
+from autograder.grading.journal import unfinished
 from autograder.grading.watched_process import Bounds
-from autograder.reports.gradebook_entry import ClassGradebook
+from autograder.reports.roll import ClassGradebook
 from autograder.submission.reading import read_submission
 from autograder.values.verdict import Finding, Outcome
 from course.changing_course import delivered, done, formgrader, nbgrader, page_of

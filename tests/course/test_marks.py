@@ -14,11 +14,10 @@ from nbgrader.utils import parse_utc
 
 from autograder.course.course_records import CourseRecords
 from autograder.course.creation import Course, read_course
+from autograder.course.gradebook import penalize_late, refuse_stale_release
 from autograder.course.gradebook_entries import read_gradebook
 from autograder.course.graded_attempts import CountedAttempt
-from autograder.course.late_penalty import penalize_late
 from autograder.course.settings import open_gradebook, read_settings
-from autograder.course.stale_release import refuse_stale_release
 from autograder.errors import KitError
 from autograder.platforms.mark_export import class_marks
 from autograder.reports.grades_csv import read_outlines

@@ -8,8 +8,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from autograder.course.course_copy import open_to_all
 from autograder.course.creation import Course
-from autograder.course.open_to_all import open_to_all
 from autograder.reports.course_page import COURSE_PAGE
 
 

@@ -15,10 +15,12 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from autograder.course.creation import Course
-from autograder.course.page import ELSEWHERE, PlainText, clean_markdown
-from autograder.course.shown_work import (
+from autograder.course.page import (
+    ELSEWHERE,
     MOST_PICTURES,
     MOST_TEXT,
+    PlainText,
+    clean_markdown,
     shown_attachments,
     shown_outputs,
 )

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from autograder.course.creation import read_course
-from autograder.grading.output_folder import WAITS, class_lock
+from autograder.grading.class_task import WAITS, class_lock
 from demo.run import command_environment
 from demo.sample_class import hand_in
 from support.machines import in_view

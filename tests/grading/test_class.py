@@ -15,9 +15,8 @@ from autograder.authoring.leak import refuse_leaks, secrets_of
 from autograder.errors import KitError
 from autograder.grading.batch import grade_batch
 from autograder.grading.classroom import _equal, judge_class
-from autograder.grading.digest import input_seed
 from autograder.grading.grader_pool import GraderPool
-from autograder.grading.journal import DEFAULT_RUN, JOURNAL, Journal
+from autograder.grading.journal import DEFAULT_RUN, JOURNAL, Journal, input_seed
 from autograder.sandbox import SandboxedStudent, Zygote
 from autograder.submission.reading import Submission, read_submission
 from autograder.values.exercise import Exercise, read_exercise

@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from autograder.cli.class_results import write_results
 from autograder.cli.found_class import found_class
+from autograder.cli.report import write_results
 from autograder.errors import KitError
 from autograder.grading.batch import grade_batch
 from autograder.grading.class_run import grade_task, kept_task

@@ -17,12 +17,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from autograder.cli.class_results import GradedClass
 from autograder.cli.grade import grade_path
+from autograder.cli.report import GradedClass
 from autograder.course.creation import Course, create_course
 from autograder.errors import KitError
-from autograder.grading.class_task import GradingOptions
-from autograder.grading.output_folder import SECRET, input_secret
+from autograder.grading.class_task import SECRET, GradingOptions, input_secret
 from support.broken.case import ASSIGNMENT, NAME, ROOT, Work
 from support.copied_exercise import copy_exercise
 from support.gradebook_scores import scores

@@ -22,13 +22,13 @@ import pytest
 from autograder.checks.marks import Draw
 from autograder.checks.reference import Reference, read_reference
 from autograder.grading.batch import grade_batch
-from autograder.grading.digest import (
+from autograder.grading.journal import (
     SHARED_SEEDS,
+    GradingRun,
     input_seed,
     shared_seed,
     worker_seed,
 )
-from autograder.grading.journal import GradingRun
 from autograder.judging.inprocess import InProcess
 from autograder.submission.reading import Submission
 from autograder.values.exercise import Exercise, read_exercise

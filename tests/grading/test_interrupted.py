@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 from autograder.course.creation import Course
-from autograder.grading.output_folder import class_lock
+from autograder.grading.class_task import class_lock
 from support.broken.case import Work
 from support.gradebook_scores import scores
 from support.processes import kill, wait_for

@@ -20,8 +20,8 @@ import pytest
 
 from autograder.grading import journal as journal_writer
 from autograder.grading.batch import grade_batch
+from autograder.grading.class_task import GRADES, OWNER
 from autograder.grading.journal import JOURNAL, Journal, JournalFault
-from autograder.grading.output_folder import GRADES, OWNER
 from autograder.reports.grades_csv import read_verdicts
 from autograder.values.verdict import Verdict
 from demo.sample_class import hand_in

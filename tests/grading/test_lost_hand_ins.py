@@ -14,9 +14,8 @@ import pytest
 
 from autograder.grading.class_task import HandIn
 from autograder.grading.classroom import ClassJudging, grade_class, read_class
-from autograder.grading.digest import JudgedStep
 from autograder.grading.grader_pool import Cause, Loss, PlacedResult
-from autograder.grading.journal import JOURNAL, GradingRun, Journal
+from autograder.grading.journal import JOURNAL, GradingRun, Journal, JudgedStep
 from autograder.grading.watched_process import Bounds
 from autograder.submission.reading import Submission
 from autograder.values.symbols import why_not_graded

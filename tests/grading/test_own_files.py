@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from autograder.errors import KitError
-from autograder.grading.output_folder import OWNER, SECRET, claim_output, input_secret
+from autograder.grading.class_task import OWNER, SECRET, claim_output, input_secret
 from autograder.learning.progress import FILE, read_progress
 from autograder.learning.workspace import MARK
 from autograder.values.files import read_small, replace_file, write_whole
@@ -70,7 +70,7 @@ def each_kind(root: Path, name: str) -> Path:
 def refusals(root: Path, call: str) -> dict[str, str]:
     """What `call` is refused with in each folder of `root`, which it knows as `folder`."""
     code = "from autograder.errors import KitError\n"
-    code += "from autograder.grading.output_folder import claim_output, input_secret\n"
+    code += "from autograder.grading.class_task import claim_output, input_secret\n"
     code += f"for folder in path.iterdir():\n    try:\n        {call}\n"
     code += "    except KitError as error:\n        print(folder.name, repr(str(error)))\n"
     run = python(code, root)
@@ -136,7 +136,7 @@ def test_nothing_is_written_through_a_file_that_lies_in_the_way(tmp_path: Path, 
 
 @pytest.mark.parametrize("put", [pipe, link])
 def test_a_secret_is_not_written_where_a_link_leads(tmp_path: Path, put: Put) -> None:
-    code = "import os; from autograder.grading.output_folder import input_secret\n"
+    code = "import os; from autograder.grading.class_task import input_secret\n"
     code += "part = path / f'input.secret.{os.getpid()}'\n"
     code += "os.mkfifo(part) if len(sys.argv) > 2 else part.symlink_to('other')\n"
     code += "assert len(input_secret(path)) == 32"

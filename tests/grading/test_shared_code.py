@@ -20,7 +20,7 @@ from autograder.authoring.release import Source, refuse_wheel
 from autograder.authoring.rungs import FILE as RUNGS
 from autograder.checks.reference import Reference, read_reference
 from autograder.errors import KitError
-from autograder.grading.digest import exercise_hash
+from autograder.grading.journal import exercise_hash
 from autograder.sandbox import Zygote
 from autograder.values.exercise import EXAMPLES, MISTAKE_COSTS, read_exercise
 from support.broken.case import NAME, ROOT, Work

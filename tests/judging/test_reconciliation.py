@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder.checks.conversation import CheckQuestion
+from autograder.checks.student import CheckQuestion
 from autograder.judging.asking import reconciled
 from autograder.judging.compare import ResultSpec
 from autograder.judging.diagnosis import PAIR, Candidate, diagnose

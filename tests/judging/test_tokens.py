@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from autograder.judging.examples import read_examples
-from autograder.judging.tokens import Tokens
+from autograder.judging.value_words import Tokens
 from support.learner_workspace import ROOT
 
 WORDS = Tokens(("the", "cat", "slept"), followed=2)

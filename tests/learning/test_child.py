@@ -60,7 +60,7 @@ SERVERS = """\
 import sys
 from pathlib import Path
 from queue import SimpleQueue
-from autograder.learning.background import Background
+from autograder.learning.watching import Background
 from autograder.values.exercise import read_exercise
 answers = SimpleQueue()
 background = Background(answers.put, lambda what: None)

@@ -32,7 +32,7 @@ from autograder.learning.notebook_layer import show_numbers
 from autograder.learning.step_lesson import lesson_of
 from autograder.play.training_cell import train
 from autograder.reports.finding import html
-from autograder.reports.panel import is_attention
+from autograder.reports.picture import is_attention
 from autograder.submission.reading import read_submission
 from autograder.values.symbols import HIDDEN
 from support.learner_workspace import ROOT

@@ -20,7 +20,7 @@ import pytest
 
 from autograder.learning.notebook_check import Check, NotRightYet, open_exercise
 from autograder.learning.notebook_layer import compare_with_library, show_attention, show_numbers
-from autograder.play.speaking import speak
+from autograder.play.training_cell import speak
 from support.learner_workspace import NAME, ROOT
 from support.typed_commands import printed
 
@@ -124,7 +124,7 @@ def test_the_last_cells_stop_an_endless_loop_too(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("autograder.learning.notebook_layer.SECONDS", 0.1)
-    monkeypatch.setattr("autograder.play.speaking.SECONDS", 0.1)
+    monkeypatch.setattr("autograder.play.training_cell.SPEAKING_SECONDS", 0.1)
     cells: tuple[tuple[str, Callable[[], None]], ...] = (
         ("No picture yet", lambda: show_attention(endless, ["a"])),
         ("No numbers yet", lambda: show_numbers(endless)),

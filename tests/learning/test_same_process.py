@@ -20,10 +20,9 @@ import pytest
 from autograder.judging.examples import read_examples
 from autograder.judging.inprocess import InProcess
 from autograder.learning.checking import check_work
-from autograder.learning.job import with_annotations
+from autograder.learning.job import SameProcess, with_annotations
 from autograder.learning.notebook_check import report_on
 from autograder.learning.process import Child
-from autograder.learning.same_process import SameProcess
 from autograder.learning.step_pictures import picture_of_run
 from autograder.reports.picture import render_panels
 from autograder.values.exercise import Exercise, read_exercise

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from autograder.learning.background import BackgroundAnswer
 from autograder.learning.checking import check_work
 from autograder.learning.notebook_check import NotRightYet, open_exercise
 from autograder.learning.process import Child
 from autograder.learning.progress import open_session, read_progress
 from autograder.learning.watch_screen import View
-from autograder.learning.watching import answered
+from autograder.learning.watching import BackgroundAnswer, answered
 from autograder.learning.workspace import find_workspace
 from support.learner_workspace import (
     NAME,

@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 
 from autograder.learning import watching
-from autograder.learning.background import Saves
+from autograder.learning.watching import Saves
 from support.learner_workspace import (
     NAME,
     REFERENCE,
@@ -154,7 +154,7 @@ def test_ctrl_c_counts_before_all_is_ready_and_while_python_runs_a_destructor(
     monkeypatch.setattr(watching.Watch, "put", noted)
     monkeypatch.setattr(watching, "Saves", Pressed)
     told = Console(record=True, file=io.StringIO())
-    watching.watch(workspace, None, told, print)  # it ends
+    watching.watch_work(workspace, None, told, print)  # it ends
     assert "0 of 11 steps passed" in told.export_text()
 
 

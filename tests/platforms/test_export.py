@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autograder.errors import KitError
-from autograder.grading.digest import infrastructure
+from autograder.grading.journal import infrastructure
 from autograder.platforms.csv_table import list_of, read_class_list, read_table, write_beside
 from autograder.platforms.mark_export import (
     FilledTable,
@@ -19,8 +19,8 @@ from autograder.platforms.mark_export import (
     fill,
     moodle_column,
 )
-from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, GradebookEntry
 from autograder.reports.grades_csv import read_verdicts
+from autograder.reports.roll import ClassGradebook, EnteredCell, GradebookEntry
 from autograder.submission.reading import Submission
 from demo.sample_class import hand_in
 from platforms.platform_downloads import ROOT, attn, download, zipped

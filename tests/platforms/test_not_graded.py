@@ -15,7 +15,7 @@ from rich.console import Console
 from autograder.cli.follow_ups import find_follow_ups
 from autograder.errors import KitError
 from autograder.grading.class_run import ClassProgress
-from autograder.grading.digest import infrastructure, unfinished
+from autograder.grading.journal import infrastructure, unfinished
 from autograder.platforms.csv_table import list_of, read_table
 from autograder.platforms.mark_export import (
     canvas_column,
@@ -30,10 +30,10 @@ from autograder.platforms.step_result import (
     job_summary,
     junit_report,
 )
+from autograder.reports.class_page import class_table
 from autograder.reports.class_summary import class_summary, mark_distribution
-from autograder.reports.gradebook_entry import ClassGradebook, EnteredCell, GradebookEntry
 from autograder.reports.grades_csv import grades_csv
-from autograder.reports.table import class_table
+from autograder.reports.roll import ClassGradebook, EnteredCell, GradebookEntry
 from autograder.submission.reading import Submission, read_submission
 from autograder.values.verdict import Verdict
 from platforms.platform_downloads import attn

@@ -15,7 +15,7 @@ from autograder.checks.reference import read_reference
 from autograder.learning.card import shown_in_page
 from autograder.learning.notebook_check import NotRightYet, met_mistakes, open_exercise
 from autograder.learning.notebook_layer import show_numbers
-from autograder.play.speaking import speak
+from autograder.play.training_cell import speak
 from support.learner_workspace import NAME, ROOT
 from support.typed_commands import printed
 

@@ -18,22 +18,20 @@ from torch import nn
 from autograder.checks.reference import read_reference
 from autograder.judging.inprocess import Unusable
 from autograder.play.training import (
+    GIVEN,
+    TASKS,
     WIDTH,
     TaskModel,
     attention_maps,
     call_once,
-    sharpest,
-    trained,
-)
-from autograder.play.training_task import (
-    GIVEN,
-    TASKS,
     drawn_digits,
     joined,
     patches_of,
     picture_svg,
     shaded_lines,
+    sharpest,
     task_named,
+    trained,
 )
 from autograder.play.training_words import (
     CLASSES,

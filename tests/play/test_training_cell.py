@@ -13,8 +13,8 @@ from torch import nn
 from autograder.checks.reference import read_reference
 from autograder.errors import KitError
 from autograder.learning.notebook_check import note_mistake
+from autograder.play.training import TASKS
 from autograder.play.training_cell import _Shown, render_curve, show_costs, train
-from autograder.play.training_task import TASKS
 from autograder.play.training_words import Drawing, Moment
 from autograder.values.verdict import Finding, Outcome
 from support.learner_workspace import ROOT

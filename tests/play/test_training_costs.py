@@ -13,8 +13,7 @@ import pytest
 
 from autograder.checks.reference import read_reference
 from autograder.play.language_model import mistakes_of
-from autograder.play.training import trained
-from autograder.play.training_task import task_named
+from autograder.play.training import task_named, trained
 from autograder.play.training_words import (
     COUNT,
     MET,

@@ -12,9 +12,15 @@ import pytest
 from autograder.reports.class_page import KINDS, MOST_ROWS, ClassContext, write_class_page
 from autograder.reports.class_summary import chain_breaks, chain_place, mark_distribution
 from autograder.reports.course_page import ROWS, write_course_page
-from autograder.reports.gradebook_entry import NO_ENTRIES, EnteredCell, GradebookEntry
 from autograder.reports.misunderstandings import has_unnamed_mistake, misunderstandings
-from autograder.reports.roll import FollowUp, SimilarCode, SimilarPair
+from autograder.reports.roll import (
+    NO_ENTRIES,
+    EnteredCell,
+    FollowUp,
+    GradebookEntry,
+    SimilarCode,
+    SimilarPair,
+)
 from autograder.values.symbols import KEY, mark
 from autograder.values.verdict import ChainVerdict, Finding, LayerVerdict, Outcome, Verdict
 from support.shown import READABLE, contrast, rgb

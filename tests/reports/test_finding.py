@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from autograder.course.verdict_cells import with_verdict
+from autograder.course.graded_notebook import with_verdict
 from autograder.learning.notebook_check import StepReport
 from autograder.learning.results import CheckRun, Checkup, StepRun
 from autograder.learning.screen import (

@@ -8,11 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from autograder.reports.class_page import ClassContext
+from autograder.reports.class_page import ClassContext, points_words
 from autograder.reports.class_summary import class_summary
-from autograder.reports.gradebook_entry import EnteredCell, GradebookEntry, changed_marks
 from autograder.reports.grades_csv import grades_csv
-from autograder.reports.table import points_words
+from autograder.reports.roll import EnteredCell, GradebookEntry, changed_marks
 from autograder.values.verdict import Outcome
 from support.verdicts import EXERCISE, class_page, feedback_page, verdict
 

@@ -20,12 +20,22 @@ from rich.console import RenderableType
 
 from autograder.course.page import clean_html
 from autograder.errors import KitError
-from autograder.reports import figure as figure_file
-from autograder.reports.figure import _figure, _matplotlib, save_figure
-from autograder.reports.panel import Panel, axis_names, comparison, is_attention, panel, short
-from autograder.reports.picture import MOST_OPAQUE, NEGATIVE, POSITIVE, render_panels
-from autograder.reports.terminal_text import Blocks, style
-from autograder.reports.text import WIDEST, text_lines
+from autograder.reports import terminal_text as figure_file
+from autograder.reports.picture import (
+    MOST_OPAQUE,
+    NEGATIVE,
+    POSITIVE,
+    WIDEST,
+    Panel,
+    axis_names,
+    comparison,
+    is_attention,
+    panel,
+    render_panels,
+    short,
+    text_lines,
+)
+from autograder.reports.terminal_text import Blocks, _figure, _matplotlib, save_figure, style
 from support.shown import READABLE, contrast, printed
 
 SEED = 20170612
@@ -339,8 +349,8 @@ import sys, matplotlib
 matplotlib.use("pdf")
 import numpy as np
 from pathlib import Path
-from autograder.reports.figure import save_figure
-from autograder.reports.panel import panel
+from autograder.reports.terminal_text import save_figure
+from autograder.reports.picture import panel
 save_figure(Path(sys.argv[1]), (panel(np.eye(3), title="eye"),))
 told = matplotlib.get_backend(), "matplotlib.pyplot" in sys.modules
 print(*told, matplotlib.rcParams["svg.hashsalt"])
@@ -355,7 +365,7 @@ def test_saving_leaves_the_learners_own_backend_alone(tmp_path: Path) -> None:
 
 def test_drawing_in_a_notebook_loads_neither_rich_nor_matplotlib() -> None:
     code = (
-        "import sys, numpy; from autograder.reports.panel import panel; "
+        "import sys, numpy; from autograder.reports.picture import panel; "
         "from autograder.reports.picture import render_panels; "
         "render_panels([panel(numpy.eye(2), title='x')]); print(*sys.modules)"
     )

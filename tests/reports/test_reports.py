@@ -15,12 +15,11 @@ import pytest
 
 from autograder.errors import KitError
 from autograder.reports import class_page as class_page_module
-from autograder.reports.class_page import class_script, write_class_page
+from autograder.reports.class_page import class_script, class_table, write_class_page
 from autograder.reports.class_summary import chain_sentence, class_summary, first_line, steps_words
 from autograder.reports.feedback import page_name, write_page
 from autograder.reports.grades_csv import cell, grades_csv, read_verdicts
 from autograder.reports.misunderstandings import Paragraph, mistakes_at
-from autograder.reports.table import class_table
 from autograder.values.files import file_stem, write_whole
 from autograder.values.sanitize import clean, clean_line
 from autograder.values.symbols import BY_LAYER, KEY, MARKS, mark

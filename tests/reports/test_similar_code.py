@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.cli.similar_code import find_similar_code
+from autograder.cli.report import find_similar_code
 from autograder.grading.grader_pool import GraderPool
 from autograder.submission.reading import Submission
 from autograder.values.exercise import read_exercise

@@ -10,13 +10,12 @@ import pytest
 
 from autograder.cli.follow_ups import find_follow_ups
 from autograder.grading.batch import grade_batch
-from autograder.grading.digest import infrastructure, unfinished
-from autograder.reports.class_page import ClassContext
+from autograder.grading.journal import infrastructure, unfinished
+from autograder.reports.class_page import ClassContext, class_table
 from autograder.reports.class_summary import class_summary
-from autograder.reports.gradebook_entry import ClassGradebook
 from autograder.reports.grades_csv import grades_csv
 from autograder.reports.misunderstandings import misunderstandings
-from autograder.reports.table import class_table
+from autograder.reports.roll import ClassGradebook
 from autograder.submission.reading import Submission, read_submission
 from autograder.values.symbols import MarkingRules
 from autograder.values.verdict import (

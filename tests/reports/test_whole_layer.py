@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from autograder.reports.class_page import class_table
 from autograder.reports.class_summary import chain_sentence, class_summary, first_line
-from autograder.reports.table import class_table
 from autograder.values.exercise import Exercise, Grading, Limits, Step
 from autograder.values.verdict import (
     ChainVerdict,

@@ -14,8 +14,8 @@ from traitlets.config import Config
 from traitlets.config.loader import DeferredConfigString
 
 from autograder.course.creation import Course
+from autograder.course.graded_notebook import finished
 from autograder.course.preprocessors import WriteVerdict
-from autograder.course.verdict_cells import finished
 from autograder.values.verdict import Verdict
 from demo.sample_class import hand_in
 from support.broken.case import ASSIGNMENT, EXERCISE

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from autograder.sandbox import SandboxedStudent, Zygote
-from autograder.sandbox.worker_channel import Channel
+from autograder.sandbox.zygote_process import Channel
 from autograder.values.exercise import Limits
 from autograder.values.request import Failed, Reply, Request, Returned
 from autograder.values.verdict import Outcome

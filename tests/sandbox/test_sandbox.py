@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 from autograder.errors import KitError
-from autograder.sandbox import SandboxedStudent, Zygote, probe, workers, zygote_process
+from autograder.sandbox import SandboxedStudent, Zygote, workers, zygote_process
+from autograder.sandbox import zygote as probe
 from autograder.sandbox.measurement import Attempt
-from autograder.sandbox.worker_channel import Budget
 from autograder.sandbox.workers import MOST_ANSWERED, TOO_OFTEN
 from autograder.sandbox.zygote import Worker
-from autograder.sandbox.zygote_process import Ending
+from autograder.sandbox.zygote_process import Budget, Ending
 from autograder.values.exercise import Limits
 from autograder.values.request import Request
 from autograder.values.symbols import Protection

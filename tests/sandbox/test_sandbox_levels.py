@@ -21,7 +21,7 @@ import autograder
 from autograder.errors import KitError
 from autograder.sandbox import SandboxedStudent, Zygote, access
 from autograder.sandbox.measurement import DEMANDS, Attempt, Measured, demand
-from autograder.sandbox.probe import ProbeTargets, try_everything
+from autograder.sandbox.zygote import ProbeTargets, try_everything
 from autograder.values.exercise import Limits
 from autograder.values.request import Request, Returned
 from autograder.values.symbols import Protection

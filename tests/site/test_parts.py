@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autograder.errors import KitError
-from autograder.site.parts import PARTS, PYODIDE_FILES, fetch_parts, missing_parts
+from autograder.site.site_folder import PARTS, PYODIDE_FILES, fetch_parts, missing_parts
 
 
 def registry(folder: Path, content: str, monkeypatch: pytest.MonkeyPatch) -> None:

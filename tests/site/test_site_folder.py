@@ -20,8 +20,7 @@ from autograder.errors import KitError
 from autograder.judging import time_limit
 from autograder.site import in_page, site_folder
 from autograder.site.in_page import ScriptPieces
-from autograder.site.parts import NUMPY, PARTS
-from autograder.site.site_folder import SiteOptions, make_site
+from autograder.site.site_folder import NUMPY, PARTS, SiteOptions, make_site
 from autograder.values.exercise import read_exercise
 from support.learner_workspace import NAME, REFERENCE, ROOT
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.submission.fingerprints import MOST_PER_STEP, fingerprints
+from autograder.submission.syntax_tree import MOST_PER_STEP, fingerprints
 
 STEPS = ("softmax", "scale")
 PLAIN = """\

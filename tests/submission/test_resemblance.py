@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.cli.similar_code import given_fingerprints
-from autograder.submission.fingerprints import (
+from autograder.cli.report import given_fingerprints
+from autograder.submission.syntax_tree import (
     FEWEST_HAND_INS,
     Fingerprints,
     fingerprints,

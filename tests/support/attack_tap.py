@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder.sandbox import worker_channel as channels
+from autograder.sandbox import zygote_process as channels
 from autograder.sandbox import zygote_process as processes
 from autograder.worker import wire
 

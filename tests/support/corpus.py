@@ -35,9 +35,9 @@ from autograder.authoring.harness import Harness, read_harness, read_variants
 from autograder.authoring.mutant import Mutant, mutants_of
 from autograder.authoring.mutant_judge import MutantJudge, definitions
 from autograder.authoring.mutated_step import Tree
-from autograder.authoring.sandbox_proof import known_mistakes, right_answers, with_mutant
+from autograder.authoring.mutation_proof import known_mistakes, right_answers, with_mutant
 from autograder.cli.kit import exercise_folders
-from autograder.grading.output_folder import SECRET, SECRET_BYTES
+from autograder.grading.class_task import SECRET, SECRET_BYTES
 from autograder.grading.watched_process import usable_cores
 from demo.sample_class import SampleStudent, hand_in, read_sample_class
 from support.typed_commands import ATTN, typed

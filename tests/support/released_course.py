@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from autograder.course.creation import Course, create_course
+from autograder.grading.class_task import input_secret
 from autograder.grading.journal import JOURNAL
-from autograder.grading.output_folder import input_secret
 from autograder.reports.grades_csv import read_verdicts
 from autograder.values.exercise import read_exercise
 from autograder.values.verdict import Verdict

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from autograder.grading.classroom import ClassJudging
-from autograder.grading.digest import exercise_hash
 from autograder.grading.grader_pool import PlacedResult
+from autograder.grading.journal import exercise_hash
 from autograder.grading.watched_process import Bounds
 from autograder.submission.reading import Submission
 from autograder.values.exercise import read_exercise

@@ -9,7 +9,7 @@ from pathlib import Path
 from autograder.authoring.build import build_all
 from autograder.authoring.regions import BEGIN, END
 from autograder.authoring.release import Source
-from autograder.checks.recording import record_examples
+from autograder.checks.plugin import record_examples
 from support.toy_exercise import MISTAKES, TOML
 from support.written_exercise import Change, write_exercise
 

@@ -20,8 +20,7 @@ from autograder.checks.marks import title_of
 from autograder.checks.reference import Misconception
 from autograder.errors import KitError
 from autograder.judging.inprocess import Unusable
-from autograder.play.training import trained
-from autograder.play.training_task import task_named
+from autograder.play.training import task_named, trained
 from autograder.play.training_words import (
     COUNT,
     NOTICED,

@@ -7,7 +7,7 @@ import pytest
 from autograder.authoring.text_rules import StudentText, reading_gaps
 from autograder.judging.explanation import meaning
 from autograder.tracing import home
-from autograder.tracing.wrong_step import PASSING
+from autograder.tracing.traced_layer import PASSING
 from autograder.values.request import ExceptionReport
 from autograder.values.verdict import Finding, Outcome, telling
 from tracing.judged_layer import HEADS, NUMPY, TORCH, VIT, Change, exercise_of, judged, words

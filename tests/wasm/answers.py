@@ -11,7 +11,7 @@ root, questions = sys.argv[1:]
 sys.path.insert(0, root)
 
 from autograder.learning.checking import check_work  # noqa: E402
-from autograder.learning.same_process import SameProcess  # noqa: E402
+from autograder.learning.job import SameProcess  # noqa: E402
 from autograder.values.exercise import read_exercise  # noqa: E402
 
 for folder, names in json.loads(Path(questions).read_text(encoding="utf-8")):

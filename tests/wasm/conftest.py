@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.site.parts import missing_parts
+from autograder.site.site_folder import missing_parts
 from wasm.in_node import NODE_MISSING, PARTS, PARTS_MISSING, find_node
 
 

@@ -8,7 +8,7 @@ import subprocess
 from importlib.util import find_spec
 from pathlib import Path
 
-from autograder.site.parts import NUMPY, parts_folder
+from autograder.site.site_folder import NUMPY, parts_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = parts_folder()

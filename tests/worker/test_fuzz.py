@@ -25,15 +25,14 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from autograder.sandbox import exchange
-from autograder.sandbox import worker_channel as channels
+from autograder.sandbox import zygote_process as channels
 from autograder.sandbox import zygote_process as processes
-from autograder.sandbox.worker_channel import Channel
-from autograder.sandbox.zygote_process import Ending, ZygoteDied, ZygoteProcess, judge
+from autograder.sandbox.zygote_process import Channel, Ending, ZygoteDied, ZygoteProcess, judge
 from autograder.submission.reading import Submission, read_submission
 from autograder.values.exercise import Limits, read_exercise
 from autograder.values.request import ExceptionReport, Failed, Request, Returned
 from autograder.worker import wire
-from autograder.worker.plan import Plan
+from autograder.worker.control import Plan
 from worker.hostile_replies import ARRAYS, PLAIN
 
 ROOT = Path(__file__).resolve().parents[2]
