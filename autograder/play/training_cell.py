@@ -33,7 +33,6 @@ from autograder.play.language_model import (
     spoken_mistake_words,
     written,
 )
-from autograder.play.training import picture_svg, shaded_lines
 from autograder.play.training_words import (
     Moment,
     TrainingResult,
@@ -172,6 +171,8 @@ class _Shown:
             self._handle.update(content, raw=True)
 
     def _text(self) -> str:
+        from autograder.play.training import shaded_lines
+
         drawings = self._moments[-1].drawings
         pictures = [line for each in drawings for line in (each.shows, *shaded_lines(each.picture))]
         panels = [each.panel() for each in drawings]
@@ -179,6 +180,8 @@ class _Shown:
         return "\n".join([*lines, *filter(None, pictures), *text_lines(panels)])
 
     def _html(self) -> str:
+        from autograder.play.training import picture_svg
+
         drawings = self._moments[-1].drawings
         pictures = "".join(
             f"<div><strong>{escape(each.shows)}</strong><br>"
