@@ -19,7 +19,6 @@ from autograder.learning.workspace import read_work
 from autograder.play.language_model import loss_words, read_costs
 from autograder.play.language_model import spoken_mistake_words as mistake_words
 from autograder.play.performance import hear, watch_training
-from autograder.play.training import shaded_lines
 from autograder.play.training_words import (
     MOMENTS,
     Drawing,
@@ -28,6 +27,7 @@ from autograder.play.training_words import (
     moment_words,
     read_trainings,
     result_words,
+    shaded_lines,
     tried_words,
     words_before,
 )

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -41,8 +40,6 @@ from autograder.play.training_words import (
 
 # Pictures of digits, drawn from a seed: glyphs of 5 by 7, turned, stretched, moved and noisy.
 
-_PIXEL = 11  # of the screen, for one of a picture
-_SHADES = " ░▒▓█"
 _NOISE, _TURN, _STRETCH, _MOVE = 0.15, 0.2, 0.15, 1.0
 _GLYPHS = """
 .###. ..#.. .###. ####. ...#. ##### .###. ##### .###. .###.
@@ -86,32 +83,6 @@ def joined(patches: np.ndarray) -> np.ndarray:
     """Return the picture (SIDE, SIDE) of which these are the patches (PATCHES, PATCH * PATCH)."""
     across = SIDE // PATCH
     return patches.reshape(across, across, PATCH, PATCH).transpose(0, 2, 1, 3).reshape(SIDE, SIDE)
-
-
-def shaded_lines(picture: Sequence[Sequence[float]]) -> tuple[str, ...]:
-    """Return a picture as lines of text, two signs for a pixel: the more ink, the darker."""
-    top = len(_SHADES) - 1
-    return tuple(
-        "".join(2 * _SHADES[round(min(1.0, max(0.0, ink)) * top)] for ink in row).rstrip()
-        for row in picture
-    )
-
-
-def picture_svg(picture: Sequence[Sequence[float]], words: str) -> str:
-    """Return a picture as SVG, with lines between its patches and the words that it shows."""
-    size = SIDE * _PIXEL
-    pixels = "".join(
-        f"<rect x='{x * _PIXEL}' y='{y * _PIXEL}' width='{_PIXEL}' height='{_PIXEL}' "
-        f"fill-opacity='{min(1.0, max(0.0, ink)):.2f}'/>"
-        for y, row in enumerate(picture)
-        for x, ink in enumerate(row)
-    )
-    between = "".join(f"M{at} 0V{size}M0 {at}H{size}" for at in range(0, size + 1, PATCH * _PIXEL))
-    return (
-        f"<svg role='img' aria-label='{escape(words)}' width='{size}' height='{size}' "
-        f"viewBox='0 0 {size} {size}' fill='currentColor'>{pixels}"
-        f"<path d='{between}' fill='none' stroke='#1976d2' stroke-opacity='.7'/></svg>"
-    )
 
 
 def _ink(digits: np.ndarray, down: np.ndarray, right: np.ndarray) -> np.ndarray:

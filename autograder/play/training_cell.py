@@ -38,8 +38,10 @@ from autograder.play.training_words import (
     TrainingResult,
     mistake_words,
     moment_words,
+    picture_svg,
     read_trainings,
     result_words,
+    shaded_lines,
     tried_words,
     words_before,
 )
@@ -171,8 +173,6 @@ class _Shown:
             self._handle.update(content, raw=True)
 
     def _text(self) -> str:
-        from autograder.play.training import shaded_lines
-
         drawings = self._moments[-1].drawings
         pictures = [line for each in drawings for line in (each.shows, *shaded_lines(each.picture))]
         panels = [each.panel() for each in drawings]
@@ -180,8 +180,6 @@ class _Shown:
         return "\n".join([*lines, *filter(None, pictures), *text_lines(panels)])
 
     def _html(self) -> str:
-        from autograder.play.training import picture_svg
-
         drawings = self._moments[-1].drawings
         pictures = "".join(
             f"<div><strong>{escape(each.shows)}</strong><br>"

@@ -1,10 +1,11 @@
-"""What is said about a training: before it, after it, and about mistakes."""
+"""What is said and shown of a training: before it, after it, and about mistakes."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from statistics import median
 
@@ -350,3 +351,35 @@ def _short(number: float) -> str:
 
 def _nats(loss: float) -> str:
     return f"{loss:.2g}"
+
+
+# A picture that a model reads, as text and as SVG.
+
+_PIXEL = 11  # of the screen, for one of a picture
+_SHADES = " ░▒▓█"
+
+
+def shaded_lines(picture: Sequence[Sequence[float]]) -> tuple[str, ...]:
+    """Return a picture as lines of text, two signs for a pixel: the more ink, the darker."""
+    top = len(_SHADES) - 1
+    return tuple(
+        "".join(2 * _SHADES[round(min(1.0, max(0.0, ink)) * top)] for ink in row).rstrip()
+        for row in picture
+    )
+
+
+def picture_svg(picture: Sequence[Sequence[float]], words: str) -> str:
+    """Return a picture as SVG, with lines between its patches and the words that it shows."""
+    size = SIDE * _PIXEL
+    pixels = "".join(
+        f"<rect x='{x * _PIXEL}' y='{y * _PIXEL}' width='{_PIXEL}' height='{_PIXEL}' "
+        f"fill-opacity='{min(1.0, max(0.0, ink)):.2f}'/>"
+        for y, row in enumerate(picture)
+        for x, ink in enumerate(row)
+    )
+    between = "".join(f"M{at} 0V{size}M0 {at}H{size}" for at in range(0, size + 1, PATCH * _PIXEL))
+    return (
+        f"<svg role='img' aria-label='{escape(words)}' width='{size}' height='{size}' "
+        f"viewBox='0 0 {size} {size}' fill='currentColor'>{pixels}"
+        f"<path d='{between}' fill='none' stroke='#1976d2' stroke-opacity='.7'/></svg>"
+    )

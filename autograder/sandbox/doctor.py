@@ -20,11 +20,10 @@ from rich.text import Text
 
 from autograder.errors import KitError
 from autograder.sandbox import access, measurement
-from autograder.sandbox import zygote as probe
 from autograder.sandbox.access import PackageFolders, find_package_folders, location, needed_for
 from autograder.sandbox.measurement import DEMANDS, SYSTEMS, Attempt, Measured
 from autograder.sandbox.workers import SandboxedStudent
-from autograder.sandbox.zygote import Zygote
+from autograder.sandbox.zygote import ATTEMPTS, Zygote, try_without_end
 from autograder.values.exercise import MANIFEST, Limits, read_exercise
 from autograder.values.symbols import ABSENT, RIGHT, WRONG, Protection
 from autograder.values.this_machine import requirement_of
@@ -254,9 +253,9 @@ def _try_out(folder: Path) -> tuple[Measured, tuple[Attempt, ...], KitError | No
 
 
 def _bounds(zygote: Zygote) -> tuple[Attempt, ...]:
-    cells = (probe.ATTEMPTS.read_text(encoding="utf-8"),)
+    cells = (ATTEMPTS.read_text(encoding="utf-8"),)
     with SandboxedStudent(zygote, cells, seed=0) as attempts:
-        return probe.try_without_end(attempts.ask)
+        return try_without_end(attempts.ask)
 
 
 def _layers(measured: Measured) -> tuple[Layer, ...]:

@@ -159,12 +159,6 @@ def _hash_of(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
 
 
-if __name__ == "__main__":
-    try:
-        fetch_parts(parts_folder())
-    except KitError as error:
-        sys.exit(str(error))
-
 # The page of an exercise: its guide, with an editor where each stub stands.
 #
 # Nothing is fetched from elsewhere and no script stands in the page. What the scripts need to
@@ -555,3 +549,10 @@ def _service(files: dict[str, bytes]) -> bytes:
     kept = ["./", *sorted(files)]
     text = (STATIC / "service.js").read_text(encoding="utf-8")
     return text.replace("@VERSION@", version).replace('"@FILES@"', json.dumps(kept)).encode()
+
+
+if __name__ == "__main__":
+    try:
+        fetch_parts(parts_folder())
+    except KitError as error:
+        sys.exit(str(error))

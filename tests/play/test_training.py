@@ -27,8 +27,6 @@ from autograder.play.training import (
     drawn_digits,
     joined,
     patches_of,
-    picture_svg,
-    shaded_lines,
     sharpest,
     task_named,
     trained,
@@ -41,6 +39,8 @@ from autograder.play.training_words import (
     Moment,
     TrainingResult,
     copies,
+    picture_svg,
+    shaded_lines,
 )
 from autograder.values.value_file import read_as
 

@@ -15,7 +15,7 @@ import pytest
 
 from autograder.errors import KitError
 from autograder.sandbox import SandboxedStudent, Zygote, workers, zygote_process
-from autograder.sandbox import zygote as probe
+from autograder.sandbox import zygote as zygote_module
 from autograder.sandbox.measurement import Attempt
 from autograder.sandbox.workers import MOST_ANSWERED, TOO_OFTEN
 from autograder.sandbox.zygote import Worker
@@ -750,7 +750,7 @@ def kill_while_measured(
 ) -> Sequence[int]:
     """Have the zygote killed as soon as it is measured; return whom that has struck."""
     killed: list[int] = []
-    measure = probe.try_everything
+    measure = zygote_module.try_everything
 
     def strike_and_measure(*arguments: Any) -> tuple[Attempt, ...]:
         if len(killed) < times:
@@ -758,7 +758,7 @@ def kill_while_measured(
             kill(zygote.pid)
         return measure(*arguments)
 
-    monkeypatch.setattr(probe, "try_everything", strike_and_measure)
+    monkeypatch.setattr(zygote_module, "try_everything", strike_and_measure)
     return killed
 
 
