@@ -367,7 +367,7 @@ def test_a_task_of_the_instructors_is_graded_by_hand(course: Course) -> None:
     release(course, NAME)
     said = graded(course)
     assert shown(course, LATE, said) == same("22/29")
-    assert "`project` is not graded yet." in said
+    assert f"{LATE}: `project` is not in this student's release." in said
     by_hand(course, LATE, "project", 3)
     assert shown(course, LATE, graded(course)) == same("25/29")
 
