@@ -25,7 +25,7 @@ from autograder.values.exercise import (
     WALKTHROUGH,
     Exercise,
     at_its_origin,
-    shared_folders,
+    shared_code,
 )
 
 CODE_FILES = (GRADERS, "misconceptions.py", "variants.py", WALKTHROUGH)
@@ -74,8 +74,7 @@ def secrets_of(exercise: Exercise) -> tuple[Secret, ...]:
 def _other_code(exercise: Exercise) -> Iterator[Path]:
     """Give the instructors' other files of code: the exercise's own, and the shared ones."""
     yield from (path for name in CODE_FILES if (path := exercise.folder / name).is_file())
-    for folder in shared_folders(exercise.folder):
-        yield from sorted(folder.rglob("*.py"))
+    yield from shared_code(exercise.folder)
 
 
 def refuse_leaks(secrets: tuple[Secret, ...], files: Mapping[str, str | bytes]) -> None:

@@ -21,7 +21,7 @@ from autograder.errors import KitError
 from autograder.grading.batch import grade_batch
 from autograder.submission.cells import find_definitions
 from autograder.submission.reading import Submission, read_submission
-from autograder.values.exercise import SOLUTION, Exercise, shared_folders
+from autograder.values.exercise import SOLUTION, Exercise, shared_code
 from autograder.values.verdict import Finding, Outcome, StepVerdict, Verdict
 
 # Whole hand-ins, on the way that a student's file goes: full marks for right, one step for wrong.
@@ -120,9 +120,8 @@ def mutant_gaps(harness: Harness, judged: Sequence[JudgedMutant], count: int) ->
 def _texts(exercise: Exercise, file: str) -> dict[str, str]:
     """Return the code that `file` of an exercise may load, by the name that it loads it by."""
     folder = exercise.folder.resolve()
-    shared = (path for each in shared_folders(folder) for path in sorted(each.rglob("*.py")))
     paths = {SOLUTION: folder / SOLUTION, file: folder / file}
-    paths |= {path.relative_to(folder.parent).as_posix(): path for path in shared}
+    paths |= {path.relative_to(folder.parent).as_posix(): path for path in shared_code(folder)}
     return {name: path.read_text(encoding="utf-8") for name, path in paths.items()}
 
 

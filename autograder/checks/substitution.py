@@ -19,7 +19,7 @@ import numpy as np
 
 from autograder.checks.reference import Reference
 from autograder.judging.compare import whole_number, with_arrays
-from autograder.values.exercise import GRADERS, SOLUTION, shared_folders, signature_of
+from autograder.values.exercise import GRADERS, SOLUTION, shared_code, signature_of
 from autograder.values.request import Request
 from autograder.worker.arrays import Generators, held, to_library
 from autograder.worker.call import result_of, weighted_sum
@@ -37,8 +37,7 @@ LONGEST_TEXT = 64
 def written_values(folder: Path) -> frozenset[float | str]:
     """Return the numbers and short texts in the reference, its checks and what they share."""
     folder = folder.resolve()
-    shared = [path for each in shared_folders(folder) for path in each.rglob("*.py")]
-    paths = [folder / SOLUTION, folder / GRADERS, *shared]
+    paths = [folder / SOLUTION, folder / GRADERS, *shared_code(folder)]
     return frozenset(value for path in paths for value in _values(path.read_text("utf-8")))
 
 

@@ -35,7 +35,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from autograder import __version__
 from autograder.errors import KitError
 from autograder.submission.reading import Submission, hash_of
-from autograder.values.exercise import MANIFEST, WALKTHROUGH, Exercise, Step, shared_folders
+from autograder.values.exercise import MANIFEST, WALKTHROUGH, Exercise, Step, shared_code
 from autograder.values.files import share
 from autograder.values.symbols import NEEDS_PYTHON, NOT_YET, our_fault
 from autograder.values.verdict import (
@@ -60,8 +60,7 @@ def exercise_hash(folder: Path) -> str:
     What the exercise shares with others is part of it.
     """
     own = sorted([*folder.glob("*.py"), *folder.glob("*.toml")])
-    shared = [path for each in shared_folders(folder) for path in sorted(each.rglob("*.py"))]
-    return _hash([*own, *shared], _engine_hash())
+    return _hash([*own, *shared_code(folder)], _engine_hash())
 
 
 def judging_hash(folder: Path) -> str:
@@ -70,12 +69,9 @@ def judging_hash(folder: Path) -> str:
     Comments, and prose that stands in them, do not count; neither do titles, hints and minutes, or
     the diagram and the numbers in the prose.
     """
+    root = folder.resolve()
     own = [(file.name, file) for file in sorted(folder.glob("*.py")) if file.name != WALKTHROUGH]
-    shared = [
-        (path.relative_to(each.parent).as_posix(), path)
-        for each in shared_folders(folder)
-        for path in sorted(each.rglob("*.py"))
-    ]
+    shared = [(path.relative_to(root.parent).as_posix(), path) for path in shared_code(root)]
     programs = {name: ast.dump(ast.parse(path.read_bytes())) for name, path in [*own, *shared]}
     facts = tomllib.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     for step in facts.get("steps", ()):

@@ -309,6 +309,11 @@ def shared_folders(folder: Path) -> tuple[Path, ...]:
     return tuple(sorted(path for path in beside if path.is_dir()))
 
 
+def shared_code(folder: Path) -> tuple[Path, ...]:
+    """Return the files of code in the `shared_folders` of the exercise in `folder`."""
+    return tuple(path for each in shared_folders(folder) for path in sorted(each.rglob("*.py")))
+
+
 _NEEDED = ("name", "title", "library", "difficulty", "steps")
 _KNOWN = {*Exercise.__dataclass_fields__}  # anything else is not read
 
