@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import csv
 import json
 import os
 import re
@@ -16,7 +15,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from io import StringIO
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -35,7 +33,7 @@ from autograder.errors import KitError
 from autograder.grading.class_task import CONFIG, FACTS, SECRET
 from autograder.reports.course_page import COURSE_PAGE
 from autograder.reports.feedback import environment, page_name
-from autograder.reports.grades_csv import LONGEST_REASON, cell
+from autograder.reports.grades_csv import LONGEST_REASON, cell, csv_text
 from autograder.reports.roll import HELD, StudentRecord, called, shown_names
 from autograder.submission.cells import notebook_cells, source
 from autograder.submission.file_text import Unreadable
@@ -268,8 +266,8 @@ class _Term:
     def write(self) -> None:
         """Write everything."""
         pages = {name: self._assignment(name) for name in self.assignments}
-        self._text("marks.csv", _csv(self._mark_rows()))
-        self._text("cells.csv", _csv(self._cell_rows()))
+        self._text("marks.csv", csv_text(self._mark_rows()))
+        self._text("cells.csv", csv_text(self._cell_rows()))
         self._text("index.html", self._index(pages))
 
     def _handed_in(self) -> dict[str, tuple[str, ...]]:
@@ -490,12 +488,6 @@ def _shown_text(content: bytes, ending: str) -> Iterator[str]:
 
 def _line(text: str) -> str:
     return clean_line(text, _LONGEST_NAME)
-
-
-def _csv(rows: Iterable[Sequence[object]]) -> str:
-    text = StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
 
 
 # What of a course every user of this machine may read; on a machine with students, that is

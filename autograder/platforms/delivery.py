@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import enum
 import filecmp
-import io
 import os
 import shutil
 from collections.abc import Callable, Sequence
@@ -26,7 +24,7 @@ from autograder.platforms.csv_table import (
     SIS,
     read_table,
 )
-from autograder.reports.grades_csv import cell
+from autograder.reports.grades_csv import cell, csv_text
 from autograder.values.files import write_whole
 
 _COLUMNS = (CANVAS, MOODLE, SIS, LOGIN, EMAIL, GITHUB, BRIGHTSPACE)
@@ -191,7 +189,4 @@ def write_not_taken(path: Path, collection: CollectedDownload) -> Path:
 
 
 def _csv(rows: Sequence[Sequence[str]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([cell(value) for value in row] for row in rows)
-    return text.getvalue()
+    return csv_text([cell(value) for value in row] for row in rows)

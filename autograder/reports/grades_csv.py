@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from autograder.errors import KitError
@@ -57,21 +58,26 @@ def grades_csv(
     back is left out, since this goes elsewhere. Raise `KitError` when a verdict is not about this
     exercise.
     """
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow([*STUDENT, *(step.name for step in exercise.steps), *DETAILS])
     roll = class_roll(exercise, verdicts)
     names = shown_names(verdict.student for verdict in roll)
-    for verdict in roll:
+
+    def row_of(verdict: Verdict) -> list[object]:
         record = records.get(verdict.student, NO_RECORD)
         row = _GradesRow(verdict, names[verdict.student], entries, record)
-        rows.writerow(
-            [
-                *(value(row) for value in STUDENT.values()),
-                *(row.mark(step_points(step, row.entry)) for step in verdict.steps),
-                *(value(row) for value in DETAILS.values()),
-            ]
-        )
+        return [
+            *(value(row) for value in STUDENT.values()),
+            *(row.mark(step_points(step, row.entry)) for step in verdict.steps),
+            *(value(row) for value in DETAILS.values()),
+        ]
+
+    head = [*STUDENT, *(step.name for step in exercise.steps), *DETAILS]
+    return csv_text(chain([head], map(row_of, roll)))
+
+
+def csv_text(rows: Iterable[Sequence[object]]) -> str:
+    """Return rows as CSV text; a text of a student's is a `cell` there."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()
 
 
