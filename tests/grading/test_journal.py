@@ -8,6 +8,7 @@ alike is in test_interrupted.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -261,6 +262,13 @@ FORGED: dict[str, Callable[[dict[str, Any]], object]] = {
     "time as text": lambda row: row.update(seconds="NaN"),
     "time that runs back": lambda row: row.update(seconds=-1.0),
     "no seed": lambda row: row.update(seed=None),
+    "other code": lambda row: row.update(code_hash="0" * 64),
+    "other graders": lambda row: row.update(exercise_hash="0" * 64),
+    "another exercise": lambda row: row.update(exercise="torch_single_head"),
+    "points as text": lambda row: row["steps"][0].update(points="2"),
+    "points that are no number": lambda row: row["steps"][0].update(points=float("nan")),
+    "points that are a truth": lambda row: row["steps"][0].update(points=True),
+    "no most points": lambda row: row["steps"][0].update(max_points=None),
     "a list of protections": lambda row: row.update(protection=["x"]),
     "remarks that are numbers": lambda row: row.update(remarks=[1]),
     "a remark without end": lambda row: row.update(remarks=["x" * 20_000_000]),
@@ -291,11 +299,52 @@ def test_a_row_that_the_kit_cannot_have_written_is_not_used(
     assert found_in(journal, key, "ada", EXERCISE) == replace(verdict, student="ada")
 
 
-def test_a_row_that_is_no_text_is_not_used(tmp_path: Path, verdicts: dict[str, Verdict]) -> None:
+NO_VERDICTS = (b"\xff\x00", "", "[]", "1", "{}", '{"steps": [1]}', "[" * 100_000)
+
+
+@pytest.mark.parametrize("text", NO_VERDICTS, ids=lambda text: repr(text[:20]))
+def test_a_row_that_is_no_verdict_is_not_used(
+    tmp_path: Path, verdicts: dict[str, Verdict], text: str | bytes
+) -> None:
     verdict = verdicts["reference"]
-    assert (
-        found_in(kept_in(tmp_path, verdict, b"\xff\x00"), key_of(verdict), "ada", EXERCISE) is None
-    )
+    journal = kept_in(tmp_path, verdict, text)
+    assert found_in(journal, key_of(verdict), "ada", EXERCISE) is None
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "create trigger t after insert on verdicts begin "
+        "update verdicts set verdict = replace(new.verdict, '0.0', '2.0'); end",
+        "alter table verdicts rename to v; create view verdicts as select * from v",
+        "create table more (a)",
+    ],
+)
+def test_a_journal_that_holds_more_than_verdicts_is_set_aside(
+    tmp_path: Path, verdicts: dict[str, Verdict], sql: str
+) -> None:
+    verdict = replace(verdicts["reference"], student="ada")
+    journal, key = kept_in(tmp_path, verdict, verdict.to_json()), key_of(verdict)
+    with closing(sqlite3.connect(journal.path)) as connection:
+        connection.executescript(sql)
+    assert "was moved to journal.sqlite.broken-1" in str(journal.prepare())
+    assert found_in(journal, key, "ada", EXERCISE) is None
+    journal.keep(key, verdict)
+    assert found_in(journal, key, "ada", EXERCISE) == verdict
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling link", "pipe"])
+def test_a_journal_that_is_no_file_is_set_aside_and_nothing_is_written_through_it(
+    tmp_path: Path, kind: str
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    if kind == "link":
+        elsewhere.write_bytes(b"")
+    path = tmp_path / JOURNAL
+    os.mkfifo(path) if kind == "pipe" else path.symlink_to(elsewhere)
+    assert "journal.sqlite.broken-1" in str(Journal(path).prepare())
+    assert path.is_file() and not path.is_symlink()
+    assert not elsewhere.exists() or elsewhere.read_bytes() == b""
 
 
 @pytest.mark.slow
