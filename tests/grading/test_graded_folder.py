@@ -86,13 +86,6 @@ def test_one_of_both_files_is_enough_to_be_refused(name: str, homework: Path) ->
     assert name in refused(homework)
 
 
-def test_folders_of_students_beside_a_configuration_are_seen_too(tmp_path: Path) -> None:
-    homework = tmp_path / "homework"
-    shutil.copytree(ASSIGNMENT, homework / "blaise")
-    configured(homework, tmp_path / "ran", ROOT / "solutions")
-    assert "blaise" in refused(homework) and not (tmp_path / "ran").exists()
-
-
 @pytest.mark.parametrize("file", ["work.py", "copy of my work.ipynb", "src/deep/answers.py"])
 def test_a_whole_course_that_was_handed_in_is_refused_beside_others_whatever_they_hand_in(
     file: str, tmp_path: Path

@@ -247,12 +247,6 @@ def test_results_are_written_though_what_is_printed_goes_nowhere(
     assert "Traceback" not in run.stderr and "Exception ignored" not in run.stderr
 
 
-def test_an_output_that_knows_only_ascii_shows_the_class(homework: Path) -> None:
-    run = attn(*GRADE, folder=homework.parent, PYTHONIOENCODING="ascii:strict")
-    assert run.code == 0 and "22/22" in run.out and "open next" in run.out, run.err
-    assert run.out.isascii() and not run.err
-
-
 def test_an_error_that_names_a_folder_with_escapes_moves_no_terminal(tmp_path: Path) -> None:
     run = attn("grade", "\x1b[2Jhomework\x1b]0;x\x07", folder=tmp_path)
     assert run.code == 2 and "there is no such folder" in run.err
