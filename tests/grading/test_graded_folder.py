@@ -19,7 +19,7 @@ from rich.console import Console
 
 from autograder.cli.grade import grade_path
 from autograder.cli.report import GradedClass
-from autograder.course.creation import Course, create_course
+from autograder.course.creation import create_course
 from autograder.errors import KitError
 from autograder.grading.class_task import SECRET, GradingOptions, input_secret
 from support.broken.case import ASSIGNMENT, NAME, ROOT, Work
@@ -271,19 +271,6 @@ def test_a_course_is_not_graded_with_other_solutions_than_its_own(
     )
     said = refused(course.directory, solutions=forged[0])
     assert "the course already says where its solutions are" in said
-
-
-# --- the first command works from any folder ----------------------------------------------------
-
-
-def test_the_first_commands_of_an_instructor_work_from_any_folder(
-    tmp_path: Path, homework: Path
-) -> None:
-    made = attn("course", "new", "my-course", "--exercise", NAME, folder=tmp_path)
-    assert made.code == 0, made.err
-    assert Course(tmp_path / "my-course", ROOT / "solutions", (NAME,)).source(NAME).is_dir()
-    graded = attn("grade", "homework", "--exercise", NAME, *ALONE, folder=tmp_path)
-    assert graded.code == 0 and "22/22" in graded.out, graded.err
 
 
 # --- signals --------------------------------------------------------------------------------------

@@ -27,7 +27,6 @@ from autograder.reports.grades_csv import read_verdicts
 from autograder.values.verdict import Verdict
 from demo.sample_class import hand_in
 from support.broken.case import ASSIGNMENT, EXERCISE, NAME, ROOT
-from support.copied_exercise import copy_exercise
 from support.handed_in import handed_in
 from support.released_course import sample_class
 from support.typed_commands import Run, attn
@@ -174,21 +173,6 @@ def test_asked_to_it_judges_everybody_again(graded: GradedFolder) -> None:
     assert "judged before" not in graded.grade("--again")
     assert all(judged_at != "before" for _, judged_at in graded.rows().values())
     assert graded.verdicts == before
-
-
-@pytest.mark.slow
-def test_a_change_of_what_an_exercise_shares_makes_what_is_kept_worthless(
-    graded: GradedFolder, tmp_path: Path
-) -> None:
-    solutions, before = copy_exercise(NAME, tmp_path / "solutions").parent, graded.rows()
-    kept = f"{EVERYBODY} of {EVERYBODY} submissions were judged before"
-    assert kept in graded.grade(solutions=solutions), "it is not changed yet"
-    with (solutions / "_attention" / "checks.py").open("a", encoding="utf-8") as shared:
-        shared.write("\n# changed\n")
-    assert "judged before" not in graded.grade(solutions=solutions)
-    after = graded.rows()
-    assert {key: after[key] for key in before} == before
-    assert len(after) == 2 * len(before)
 
 
 @pytest.mark.slow

@@ -23,7 +23,6 @@ from autograder.learning.progress import FILE, read_progress
 from autograder.learning.workspace import MARK
 from autograder.values.files import read_small, replace_file, write_whole
 from support.broken.case import EXERCISE, NAME
-from support.learner_workspace import start
 from support.typed_commands import ATTN, attn
 
 # A process that waits for a pipe or reads a device would not end by itself.
@@ -196,16 +195,6 @@ def test_an_odd_record_of_progress_is_set_aside(tmp_path: Path) -> None:
         assert os.path.lexists(tmp_path / kind / MARK / f"{FILE}.unreadable-1"), kind
         assert read_progress(tmp_path / kind, pytest.fail).facts == {"version": 1}, kind
     assert run.stdout.count("could not be read (progress.json is ") == len(ODD)
-
-
-def test_a_hint_is_given_though_the_record_is_a_pipe(tmp_path: Path) -> None:
-    workspace = start(tmp_path / "workspace")
-    (workspace / MARK / FILE).unlink(missing_ok=True)
-    (workspace / MARK).mkdir(exist_ok=True)
-    os.mkfifo(workspace / MARK / FILE)
-    run = attn("hint", "softmax", folder=workspace)
-    assert run.code == 0 and "Hint 1 of 5" in run.out, run.err
-    assert "Your code is untouched" in run.err
 
 
 # --- printing -------------------------------------------------------------------------------------
