@@ -133,14 +133,6 @@ def files_of(output: Path) -> dict[str, str]:
     return verdicts
 
 
-def test_a_mistake_that_has_a_name_can_be_written_about_too(homework: Path) -> None:
-    named = "scale_scores/divided_by_the_dimension"
-    assert named in page(homework, "index")
-    run = attn("report", homework, "--tell", named, "Look at the paper.")
-    assert run.code == 0, run.err
-    assert "Look at the paper." in page(homework, "dora")
-
-
 @pytest.mark.parametrize(
     "spelled",
     [

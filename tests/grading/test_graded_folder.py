@@ -19,7 +19,7 @@ from rich.console import Console
 
 from autograder.cli.grade import grade_path
 from autograder.cli.report import GradedClass
-from autograder.course.creation import Course, create_course
+from autograder.course.creation import create_course
 from autograder.errors import KitError
 from autograder.grading.class_task import SECRET, GradingOptions, input_secret
 from support.broken.case import ASSIGNMENT, NAME, ROOT, Work
@@ -84,13 +84,6 @@ def test_a_configuration_among_submissions_is_refused_and_not_run(
 def test_one_of_both_files_is_enough_to_be_refused(name: str, homework: Path) -> None:
     (homework / name).write_text("", encoding="utf-8")
     assert name in refused(homework)
-
-
-def test_folders_of_students_beside_a_configuration_are_seen_too(tmp_path: Path) -> None:
-    homework = tmp_path / "homework"
-    shutil.copytree(ASSIGNMENT, homework / "blaise")
-    configured(homework, tmp_path / "ran", ROOT / "solutions")
-    assert "blaise" in refused(homework) and not (tmp_path / "ran").exists()
 
 
 @pytest.mark.parametrize("file", ["work.py", "copy of my work.ipynb", "src/deep/answers.py"])
@@ -278,19 +271,6 @@ def test_a_course_is_not_graded_with_other_solutions_than_its_own(
     )
     said = refused(course.directory, solutions=forged[0])
     assert "the course already says where its solutions are" in said
-
-
-# --- the first command works from any folder ----------------------------------------------------
-
-
-def test_the_first_commands_of_an_instructor_work_from_any_folder(
-    tmp_path: Path, homework: Path
-) -> None:
-    made = attn("course", "new", "my-course", "--exercise", NAME, folder=tmp_path)
-    assert made.code == 0, made.err
-    assert Course(tmp_path / "my-course", ROOT / "solutions", (NAME,)).source(NAME).is_dir()
-    graded = attn("grade", "homework", "--exercise", NAME, *ALONE, folder=tmp_path)
-    assert graded.code == 0 and "22/22" in graded.out, graded.err
 
 
 # --- signals --------------------------------------------------------------------------------------

@@ -325,12 +325,6 @@ def test_a_second_run_finds_everybody_judged(flat: tuple[Door, Path]) -> None:
     assert again.points == door.points
 
 
-def test_a_second_run_on_a_course_finds_everybody_judged(fast_course: Course, fast: Door) -> None:
-    again = of_course(fast_course)
-    assert f"{len(RAW)} of {len(RAW)} submissions were judged before" in again.run.said
-    assert again.points == fast.points
-
-
 def test_a_roster_keeps_names_apart_that_differ_in_case_or_form_only(tmp_path: Path) -> None:
     for name in ("ada.py", "Ada.py", "jos\u00e9.py", "jose\u0301.py"):
         (tmp_path / name).write_text("x = 1", encoding="utf-8")

@@ -21,20 +21,13 @@ import pytest
 
 from autograder.checks.marks import Draw
 from autograder.checks.reference import Reference, read_reference
-from autograder.grading.batch import grade_batch
-from autograder.grading.journal import (
-    SHARED_SEEDS,
-    GradingRun,
-    input_seed,
-    shared_seed,
-    worker_seed,
-)
+from autograder.grading.journal import SHARED_SEEDS, input_seed, shared_seed, worker_seed
 from autograder.judging.inprocess import InProcess
-from autograder.submission.reading import Submission
-from autograder.values.exercise import Exercise, read_exercise
+from autograder.values.exercise import read_exercise
 from autograder.values.request import Failed, Reply, Request
 from autograder.values.verdict import Outcome, Verdict
 from autograder.worker import arrays
+from support.graded_texts import graded as graded_texts
 from support.judged_steps import judged_by
 
 SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
@@ -44,14 +37,8 @@ EXERCISE = read_exercise(NUMPY)
 SECRET = hashlib.sha256(b"a course").digest()
 
 
-def handed_in(code: str, exercise: Exercise = EXERCISE) -> Submission:
-    return Submission("ada", exercise.name, (code,), Path("ada.py"))
-
-
 def graded(code: str, folder: Path = NUMPY, secret: bytes = SECRET) -> Verdict:
-    (verdict,) = grade_batch(
-        folder, [handed_in(code, read_exercise(folder))], GradingRun(secret=secret)
-    )
+    (verdict,) = graded_texts(folder.name, code, secret=secret)
     return verdict
 
 
@@ -96,7 +83,7 @@ def test_a_seed_is_large_and_goes_through_json_unchanged() -> None:
 def test_the_verdict_holds_the_seed_of_its_inputs_and_a_regrade_has_the_same() -> None:
     code = "def softmax(scores): return scores"
     first, second = graded(code), graded(code)
-    assert first.seed == second.seed == input_seed(SECRET, EXERCISE, handed_in(code).code_hash)
+    assert first.seed == second.seed == input_seed(SECRET, EXERCISE, first.code_hash)
     assert [step.checks for step in first.steps] == [step.checks for step in second.steps]
     assert graded(code, secret=b"another").seed != first.seed
     assert graded(f"{code}\n").seed != first.seed

@@ -8,6 +8,7 @@ alike is in test_interrupted.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -26,7 +27,6 @@ from autograder.reports.grades_csv import read_verdicts
 from autograder.values.verdict import Verdict
 from demo.sample_class import hand_in
 from support.broken.case import ASSIGNMENT, EXERCISE, NAME, ROOT
-from support.copied_exercise import copy_exercise
 from support.handed_in import handed_in
 from support.released_course import sample_class
 from support.typed_commands import Run, attn
@@ -176,21 +176,6 @@ def test_asked_to_it_judges_everybody_again(graded: GradedFolder) -> None:
 
 
 @pytest.mark.slow
-def test_a_change_of_what_an_exercise_shares_makes_what_is_kept_worthless(
-    graded: GradedFolder, tmp_path: Path
-) -> None:
-    solutions, before = copy_exercise(NAME, tmp_path / "solutions").parent, graded.rows()
-    kept = f"{EVERYBODY} of {EVERYBODY} submissions were judged before"
-    assert kept in graded.grade(solutions=solutions), "it is not changed yet"
-    with (solutions / "_attention" / "checks.py").open("a", encoding="utf-8") as shared:
-        shared.write("\n# changed\n")
-    assert "judged before" not in graded.grade(solutions=solutions)
-    after = graded.rows()
-    assert {key: after[key] for key in before} == before
-    assert len(after) == 2 * len(before)
-
-
-@pytest.mark.slow
 def test_a_broken_journal_is_set_aside_and_everybody_judged(graded: GradedFolder) -> None:
     before = graded.verdicts
     for path in graded.output.glob(f"{JOURNAL}-*"):
@@ -261,6 +246,13 @@ FORGED: dict[str, Callable[[dict[str, Any]], object]] = {
     "time as text": lambda row: row.update(seconds="NaN"),
     "time that runs back": lambda row: row.update(seconds=-1.0),
     "no seed": lambda row: row.update(seed=None),
+    "other code": lambda row: row.update(code_hash="0" * 64),
+    "other graders": lambda row: row.update(exercise_hash="0" * 64),
+    "another exercise": lambda row: row.update(exercise="torch_single_head"),
+    "points as text": lambda row: row["steps"][0].update(points="2"),
+    "points that are no number": lambda row: row["steps"][0].update(points=float("nan")),
+    "points that are a truth": lambda row: row["steps"][0].update(points=True),
+    "no most points": lambda row: row["steps"][0].update(max_points=None),
     "a list of protections": lambda row: row.update(protection=["x"]),
     "remarks that are numbers": lambda row: row.update(remarks=[1]),
     "a remark without end": lambda row: row.update(remarks=["x" * 20_000_000]),
@@ -291,11 +283,52 @@ def test_a_row_that_the_kit_cannot_have_written_is_not_used(
     assert found_in(journal, key, "ada", EXERCISE) == replace(verdict, student="ada")
 
 
-def test_a_row_that_is_no_text_is_not_used(tmp_path: Path, verdicts: dict[str, Verdict]) -> None:
+NO_VERDICTS = (b"\xff\x00", "", "[]", "1", "{}", '{"steps": [1]}', "[" * 100_000)
+
+
+@pytest.mark.parametrize("text", NO_VERDICTS, ids=lambda text: repr(text[:20]))
+def test_a_row_that_is_no_verdict_is_not_used(
+    tmp_path: Path, verdicts: dict[str, Verdict], text: str | bytes
+) -> None:
     verdict = verdicts["reference"]
-    assert (
-        found_in(kept_in(tmp_path, verdict, b"\xff\x00"), key_of(verdict), "ada", EXERCISE) is None
-    )
+    journal = kept_in(tmp_path, verdict, text)
+    assert found_in(journal, key_of(verdict), "ada", EXERCISE) is None
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "create trigger t after insert on verdicts begin "
+        "update verdicts set verdict = replace(new.verdict, '0.0', '2.0'); end",
+        "alter table verdicts rename to v; create view verdicts as select * from v",
+        "create table more (a)",
+    ],
+)
+def test_a_journal_that_holds_more_than_verdicts_is_set_aside(
+    tmp_path: Path, verdicts: dict[str, Verdict], sql: str
+) -> None:
+    verdict = replace(verdicts["reference"], student="ada")
+    journal, key = kept_in(tmp_path, verdict, verdict.to_json()), key_of(verdict)
+    with closing(sqlite3.connect(journal.path)) as connection:
+        connection.executescript(sql)
+    assert "was moved to journal.sqlite.broken-1" in str(journal.prepare())
+    assert found_in(journal, key, "ada", EXERCISE) is None
+    journal.keep(key, verdict)
+    assert found_in(journal, key, "ada", EXERCISE) == verdict
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling link", "pipe"])
+def test_a_journal_that_is_no_file_is_set_aside_and_nothing_is_written_through_it(
+    tmp_path: Path, kind: str
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    if kind == "link":
+        elsewhere.write_bytes(b"")
+    path = tmp_path / JOURNAL
+    os.mkfifo(path) if kind == "pipe" else path.symlink_to(elsewhere)
+    assert "journal.sqlite.broken-1" in str(Journal(path).prepare())
+    assert path.is_file() and not path.is_symlink()
+    assert not elsewhere.exists() or elsewhere.read_bytes() == b""
 
 
 @pytest.mark.slow

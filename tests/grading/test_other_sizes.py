@@ -6,11 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.grading.batch import grade_batch
-from autograder.grading.journal import GradingRun
-from autograder.submission.reading import Submission
+from support.graded_texts import graded, solution
 
-SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
 NUMPY, MULTI, VIT = "numpy_single_head", "torch_multi_head", "vit_multi_head"
 LAYER = "SingleHeadAttention"
 # A right answer that takes one number at a time.
@@ -171,16 +168,10 @@ PAIRS = {"in pairs": IN_PAIRS, "in pairs, divided": DIVIDED + IN_PAIRS}
 
 def lost(exercise: str, codes: dict[str, str]) -> dict[str, list[str]]:
     """Return the steps without their points, where each code stands below the reference."""
-    folder = SOLUTIONS / exercise
-    text = (folder / "solution.py").read_text(encoding="utf-8")
-    handed_in = [
-        Submission(name, exercise, (f"{text}\n\n{code}",), folder) for name, code in codes.items()
-    ]
+    texts = (f"{solution(exercise)}\n\n{code}" for code in codes.values())
     return {
-        verdict.student: [
-            step.name for step in verdict.steps if not step.passes and step.max_points
-        ]
-        for verdict in grade_batch(folder, handed_in, GradingRun(secret=b"a secret of this test"))
+        name: [step.name for step in verdict.steps if not step.passes and step.max_points]
+        for name, verdict in zip(codes, graded(exercise, *texts, secret=b"a secret of this test"))
     }
 
 

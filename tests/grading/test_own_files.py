@@ -23,7 +23,6 @@ from autograder.learning.progress import FILE, read_progress
 from autograder.learning.workspace import MARK
 from autograder.values.files import read_small, replace_file, write_whole
 from support.broken.case import EXERCISE, NAME
-from support.learner_workspace import start
 from support.typed_commands import ATTN, attn
 
 # A process that waits for a pipe or reads a device would not end by itself.
@@ -198,16 +197,6 @@ def test_an_odd_record_of_progress_is_set_aside(tmp_path: Path) -> None:
     assert run.stdout.count("could not be read (progress.json is ") == len(ODD)
 
 
-def test_a_hint_is_given_though_the_record_is_a_pipe(tmp_path: Path) -> None:
-    workspace = start(tmp_path / "workspace")
-    (workspace / MARK / FILE).unlink(missing_ok=True)
-    (workspace / MARK).mkdir(exist_ok=True)
-    os.mkfifo(workspace / MARK / FILE)
-    run = attn("hint", "softmax", folder=workspace)
-    assert run.code == 0 and "Hint 1 of 5" in run.out, run.err
-    assert "Your code is untouched" in run.err
-
-
 # --- printing -------------------------------------------------------------------------------------
 
 
@@ -245,12 +234,6 @@ def test_results_are_written_though_what_is_printed_goes_nowhere(
     assert "ada,22,22," in results.read_text(encoding="utf-8")
     assert run.returncode == 2 and all(words in run.stderr for words in told), run.stderr
     assert "Traceback" not in run.stderr and "Exception ignored" not in run.stderr
-
-
-def test_an_output_that_knows_only_ascii_shows_the_class(homework: Path) -> None:
-    run = attn(*GRADE, folder=homework.parent, PYTHONIOENCODING="ascii:strict")
-    assert run.code == 0 and "22/22" in run.out and "open next" in run.out, run.err
-    assert run.out.isascii() and not run.err
 
 
 def test_an_error_that_names_a_folder_with_escapes_moves_no_terminal(tmp_path: Path) -> None:

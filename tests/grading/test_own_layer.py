@@ -6,21 +6,16 @@ Real code in real sandboxes, one batch for all.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
-from autograder.grading.batch import grade_batch
-from autograder.grading.journal import GradingRun
-from autograder.submission.reading import Submission
-from autograder.values.exercise import read_exercise
 from autograder.values.verdict import Outcome, Verdict
+from support.graded_texts import graded, solution
 
 # PyTorch; tests/checks/test_torch.py has one layer of each kind.
 pytestmark = pytest.mark.slow
 
-FOLDER = Path(__file__).resolve().parents[2] / "solutions" / "torch_multi_head"
-SOLUTION = (FOLDER / "solution.py").read_text(encoding="utf-8")
+NAME = "torch_multi_head"
 WEIGHTS, LAYER, BONUS = (
     "compute_attention_weights",
     "MultiHeadAttention",
@@ -137,13 +132,9 @@ class CausalMultiHeadAttention(CausalMultiHeadAttention):
 
 @pytest.fixture(scope="module")
 def verdicts() -> dict[str, Verdict]:
-    name = read_exercise(FOLDER).name
     codes = {case: slip.code for case, slip in SLIPS.items()} | RIGHT
-    handed_in = [
-        Submission(case, name, (f"{SOLUTION}\n\n{code}",), FOLDER) for case, code in codes.items()
-    ]
-    graded = grade_batch(FOLDER, handed_in, GradingRun(secret=b"of this test"))
-    return {verdict.student: verdict for verdict in graded}
+    texts = (f"{solution(NAME)}\n\n{code}" for code in codes.values())
+    return dict(zip(codes, graded(NAME, *texts, secret=b"of this test")))
 
 
 def test_the_step_at_fault_is_charged_and_no_other(verdicts: dict[str, Verdict]) -> None:

@@ -58,7 +58,7 @@ def solutions(tmp_path: Path) -> Path:
 def test_a_change_of_any_file_of_its_own_or_shared_changes_the_hash_of_the_exercise(
     solutions: Path,
 ) -> None:
-    """Under another hash everybody is judged anew, as test_journal shows with a run."""
+    """Under another hash everybody is judged anew, as test_report shows with a run."""
     seen = [exercise_hash(solutions / NAME)]
     files = [path for path in sorted(solutions.rglob("*")) if path.is_file()]
     assert {path.name for path in files} > {*FILES, "exercise.toml", "graders.py"}

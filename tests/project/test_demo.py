@@ -10,9 +10,7 @@ from __future__ import annotations
 import csv
 import html
 import json
-import os
 import re
-import shlex
 import shutil
 import sqlite3
 import subprocess
@@ -24,7 +22,6 @@ from pathlib import Path
 
 import pytest
 
-import autograder
 from autograder.authoring.leak import Secret, refuse_leaks, secrets_of
 from autograder.course import read_course
 from autograder.errors import KitError
@@ -32,10 +29,11 @@ from autograder.submission.reading import read_submission
 from autograder.values.exercise import Exercise, read_exercise
 from autograder.values.verdict import Verdict
 from demo.run import command_environment
-from demo.sample_class import hand_in, read_sample_class
+from demo.sample_class import hand_in
 from support.gradebook_scores import scores
 from support.leak_search import refuse_leaks_below
-from support.machines import blocked, private_view
+from support.machines import as_in_docker, refusing
+from support.released_course import sample_class
 from support.transcripts import blocks, differences, lines
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,7 +41,6 @@ README = ROOT / "README.md"
 NAME = "numpy_single_head"
 SAMPLE_CLASS = ROOT / "tests" / "sample_class" / NAME
 STUDENTS = sorted(path.stem for path in SAMPLE_CLASS.glob("*.py"))
-UNTOUCHED = ("untouched_notebook", "untouched_script")
 ATTN = str(Path(sys.executable).with_name("attn"))
 WIDTH = "100"  # of the terminal that README.md shows
 SOLUTION_LINE = "return exponentials / exponentials.sum(axis=-1, keepdims=True)"
@@ -187,15 +184,6 @@ def test_nbgraders_own_autograde_gives_the_same_for_every_student_and_cell(
     fast: dict[str, dict[str, float]], stock: dict[str, dict[str, float]]
 ) -> None:
     assert stock == fast
-
-
-@pytest.mark.slow
-def test_the_untouched_stub_gets_nothing_on_either_way(
-    fast: dict[str, dict[str, float]], stock: dict[str, dict[str, float]], exercise: Exercise
-) -> None:
-    nothing = {f"check_{step.name}": 0.0 for step in exercise.steps}
-    for student in UNTOUCHED:
-        assert fast[student] == stock[student] == nothing
 
 
 def pages_in(published: Path) -> list[str]:
@@ -363,44 +351,13 @@ def test_the_search_finds_what_is_planted_in_a_page(
 
 # --- where nothing protects ---------------------------------------------------------------------
 
-# Refuses what a sandbox is made of, then runs the command in its arguments.
-LESSER = """
-import errno, os, sys
-import pyseccomp as seccomp
-
-refuse = seccomp.SyscallFilter(seccomp.ALLOW)
-for name in ("unshare", "setns", "mount", "pivot_root"):
-    refuse.add_rule(seccomp.ERRNO(errno.EPERM), name)
-for name in ("landlock_create_ruleset", "clone3"):
-    refuse.add_rule(seccomp.ERRNO(errno.ENOSYS), name)
-for bit in (0x80, *(1 << position for position in (17, 25, 26, 27, 28, 29, 30))):
-    flag = seccomp.Arg(0, seccomp.MASKED_EQ, bit, bit)
-    refuse.add_rule(seccomp.ERRNO(errno.EPERM), "clone", flag)
-refuse.load()
-os.execv(sys.argv[1], sys.argv[1:])
-"""
 HARMLESS = ("mistake_not_scaled", "reference", "untouched_script")
 HOSTILE = ("hostile_exit", "hostile_thief")
 
 
 def on_a_lesser_machine(*words: str) -> list[str]:
-    """The command to run `attn` with `words` where nothing protects.
-
-    Root's workers become another user, who may not be able to enter the folder of the
-    interpreter; then they get a view of the file system in which he can.
-    """
-    command = [sys.executable, "-c", LESSER, sys.executable, ATTN, *words]
-    folders = [Path(sys.base_prefix), Path(sys.prefix), Path(autograder.__file__).parent]
-    if os.geteuid() != 0 or not any(blocked(folder) for folder in folders):
-        return command
-    script = [
-        "set -e",
-        'stage=$(mktemp -d); chmod 755 "$stage"; mount -t tmpfs tmpfs "$stage"',
-        *private_view(folders),
-        f"cd {shlex.quote(str(ROOT))}",
-        f"exec {shlex.join(command)}",
-    ]
-    return ["unshare", "--mount", "--propagation", "private", "sh", "-c", "\n".join(script)]
+    """The command to run `attn` with `words` where nothing protects, as in a bare container."""
+    return as_in_docker([sys.executable, ATTN, *words], landlock=False)
 
 
 @pytest.fixture(scope="module")
@@ -416,9 +373,7 @@ def unprotected(tmp_path_factory: pytest.TempPathFactory, environment: Mapping[s
 @pytest.fixture
 def handed_in(exercise: Exercise, tmp_path: Path) -> Path:
     """A flat folder with one submission that is right."""
-    (classmate,) = [
-        classmate for classmate in read_sample_class(SAMPLE_CLASS) if classmate.name == "reference"
-    ]
+    (classmate,) = sample_class("reference")
     folder = tmp_path / "class"
     hand_in(classmate, exercise, ROOT / "assignments" / NAME, folder / "anna")
     return folder
@@ -464,37 +419,14 @@ def test_without_protection_grading_is_refused_with_a_cure(
 
 
 @pytest.mark.slow
-def test_without_protection_grading_has_to_be_asked_for_by_name(
-    handed_in: Path, environment: Mapping[str, str]
-) -> None:
-    words = ("grade", str(handed_in), "--exercise", NAME, "--allow-protection=process")
-    run = ran(on_a_lesser_machine(*words), environment)
-    assert run.returncode == 0, run.stdout + run.stderr
-    graded = handed_in.with_name("class-graded") / "verdicts" / "anna.json"
-    verdict = Verdict.from_json(graded.read_text(encoding="utf-8"))
-    assert verdict.points == verdict.max_points and verdict.protection == "process"
-
-
-@pytest.mark.slow
 def test_grading_without_protection_works_where_only_root_reaches_the_interpreter(
     tmp_path: Path, environment: Mapping[str, str]
 ) -> None:
     (tmp_path / "homework").mkdir()
     shutil.copy(ROOT / "assignments" / NAME / f"{NAME}.py", tmp_path / "homework" / "ada.py")
     words = ("grade", str(tmp_path / "homework"), "--exercise", NAME)
-    command = [sys.executable, "-c", LESSER, sys.executable, ATTN, *words]
-
-    def run(*more: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*command, *more],
-            cwd=ROOT,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    assert run().returncode == 2
-    allowed = run("--allow-protection", "process")
+    command = refusing("namespaces,landlock", [sys.executable, ATTN, *words])
+    assert ran(command, environment).returncode == 2
+    allowed = ran([*command, "--allow-protection", "process"], environment)
     assert allowed.returncode == 0, allowed.stderr
     assert "0/22" in allowed.stdout

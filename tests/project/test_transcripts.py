@@ -168,6 +168,7 @@ def test_a_question_graded_by_hand_goes_as_the_five_lines_say(
 def test_a_question_graded_by_the_kit_goes_as_the_five_lines_say(
     tmp_path: Path, environment: Mapping[str, str]
 ) -> None:
+    """How the same files are graded is shown by test_own_steps."""
     numbered, (update, release) = recipe("the kit")
     (place,) = re.findall(r"`(own-steps/.*?)/steps.toml`", numbered)
     made = typed(f"attn course new my-course --exercise {NAME}", tmp_path, environment)
@@ -187,17 +188,7 @@ def test_a_question_graded_by_the_kit_goes_as_the_five_lines_say(
     exercise = read_course(course.directory).exercise(NAME)
     assert exercise.steps[-1].name == "attention_entropy"
     given = (course.release(NAME) / f"{NAME}.ipynb").read_text(encoding="utf-8")
-    assert "How widely a token looks" in given and "np.log(attention_weights)" not in given
-    for student in ("ada", "ben"):
-        (sample,) = sample_class("correct_loops")  # the steps that it does not have are right
-        hand_in(sample, exercise, course.release(NAME), course.submitted(NAME, student))
-    file = course.submitted(NAME, "ben") / f"{NAME}.ipynb"
-    text = file.read_text(encoding="utf-8")
-    assert text.count("return -np.sum(attention_weights") == 1
-    file.write_text(text.replace("return -np.sum", "return np.sum"), encoding="utf-8")
-    run = typed("attn grade .", course.directory, environment)
-    assert re.search(r"^ada .* 24/24 ", run.stdout, re.MULTILINE), run.stdout
-    assert re.search(r"^ben .* 22/24 ", run.stdout, re.MULTILINE), run.stdout
+    assert "How widely a token looks" in given
 
 
 @pytest.mark.slow

@@ -60,16 +60,13 @@ class Installation:
         return self.run(ANSWER, wrap=wrap).document
 
 
-def reached_by_pth(place: Path, target: Path) -> Installation:
-    """Return an environment in `place` whose import path goes on in `target`."""
-    python, site = new_environment(place / "venv")
-    (site / "elsewhere.pth").write_text(f"{target}\n", encoding="utf-8")
-    return Installation(python, target)
-
-
 def by_pth(place: Path) -> Installation:
-    put_packages(place / "shared packages", NEEDED)
-    return reached_by_pth(place, place / "shared packages")
+    """An environment in `place` whose import path goes on in another folder."""
+    shared = place / "shared packages"
+    put_packages(shared, NEEDED)
+    python, site = new_environment(place / "venv")
+    (site / "elsewhere.pth").write_text(f"{shared}\n", encoding="utf-8")
+    return Installation(python, shared)
 
 
 def in_the_user_site(place: Path) -> Installation:
@@ -153,14 +150,6 @@ def class_of_one(folder: Path) -> Path:
 def grading(class_: Path) -> list[str]:
     words = ["-m", "autograder.cli", "grade", str(class_), "--exercise", NAME]
     return [*words, "--solutions", str(ROOT / "solutions")]
-
-
-def test_a_class_is_graded_with_every_package_behind_a_pth_file(
-    place: Path, tmp_path: Path
-) -> None:
-    installation = reached_by_pth(place, PACKAGES)
-    run = installation.run(*grading(class_of_one(tmp_path / "homework")))
-    assert "22/22" in run.out and "Protection while grading: full" in run.out, run.out
 
 
 def test_libraries_behind_a_clusters_library_path_are_found(place: Path) -> None:

@@ -214,15 +214,8 @@ def test_an_earlier_step_is_answered_by_the_reference_while_it_is_leaned_on(zygo
     assert asked == [("softmax", (2,), {})] * 2
 
 
-def does_not_fit(*_: object) -> Value:
-    raise ValueError("these arguments do not fit")
-
-
-@pytest.mark.parametrize("answer", [lambda *_: None, does_not_fit], ids=["refuses", "raises"])
-def test_the_students_own_step_is_used_when_the_reference_gives_no_answer(
-    zygote: Zygote, answer: Callable[..., Value]
-) -> None:
-    with SandboxedStudent(zygote, (CHAIN,), seed=1, answer=answer) as student:
+def test_the_students_own_step_is_used_when_the_reference_gives_no_answer(zygote: Zygote) -> None:
+    with SandboxedStudent(zygote, (CHAIN,), seed=1, answer=lambda *_: None) as student:
         reply = returned(student.ask(Request("weights", (np.ones(2),)), ("softmax",)))
     np.testing.assert_array_equal(reply.value, np.zeros(2))
 
@@ -563,14 +556,7 @@ def test_of_large_questions_no_more_is_kept_than_a_megabyte(zygote: Zygote) -> N
 # --- who is killed from outside is asked once more ------------------------------------------------
 
 
-OUTSIDE = (
-    signal.SIGKILL,
-    signal.SIGTERM,
-    signal.SIGHUP,
-    signal.SIGINT,
-    signal.SIGQUIT,
-    signal.SIGXCPU,
-)
+OUTSIDE = [signal.Signals[f"SIG{name}"] for name in "KILL TERM HUP INT QUIT XCPU".split()]
 
 
 @pytest.mark.parametrize("sent", OUTSIDE)

@@ -187,13 +187,6 @@ def test_the_processes_of_who_grades_are_not_counted_as_a_workers_without_namesp
 
 
 @pytest.mark.slow
-def test_landlock_that_is_switched_off_has_another_remedy_than_none() -> None:
-    without = refusing("namespaces,landlock switched off", ANSWER)
-    said = answer(in_view(without) if os.geteuid() == 0 else without)
-    assert "switched off" in str(said["place"]) and "lsm=landlock" in str(said["cure"])
-
-
-@pytest.mark.slow
 def test_namespaces_in_which_nothing_can_be_mounted_count_for_nothing() -> None:
     said = answer(as_ordinary_user(refusing("mounts", ANSWER)))
     assert said.get("level") == "landlock" and said["answer"] == 42, said

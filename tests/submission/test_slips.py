@@ -24,410 +24,332 @@ from autograder.values.verdict import Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 NUMPY, TORCH = "numpy_single_head", "torch_multi_head"
-SCORES = "compute_attention_scores"
 PRODUCT = "    return queries @ keys.swapaxes(-2, -1)\n"
-LEFT_OVER = '    raise NotImplementedError("compute_attention_scores is not written yet")\n'
-MASK = "def create_causal_mask(sequence_length: int)"
-SCALED = 'attention_scores: Float[np.ndarray, "B S S"], embedding_dimension: int'
 LAYER = "SingleHeadAttention"
 Change = tuple[str, str]
-# The step, what it says, and what is changed in right code: (old, new), and more of such.
-IN_NUMPY: dict[str, tuple[str, str, Change]] = {
-    "a stub's line above the code": (
-        SCORES,
-        r"Line \d+ still raises `NotImplementedError`: delete it\.",
-        (PRODUCT, LEFT_OVER + PRODUCT),
-    ),
-    "a stub's line below the code": (
-        SCORES,
-        r"Line \d+ still raises `NotImplementedError`: delete it\.",
-        (PRODUCT, PRODUCT.replace("return", "scores =") + LEFT_OVER),
-    ),
-    "a stub's line in the class": (
-        LAYER,
-        r"Line \d+ still raises `NotImplementedError`: delete it\.",
-        (
-            "        queries, keys, values = project_qkv(",
-            "        raise NotImplementedError\n        queries, keys, values = project_qkv(",
-        ),
-    ),
-    "a body at the left margin": (
-        SCORES,
-        r"Line \d+ begins at the left margin, so it is no part of .*It uses `queries`, as the",
-        (PRODUCT, PRODUCT.replace("    return", "scores =")),
-    ),
-    "an array whose numbers are not all set": (
-        "create_causal_mask",
-        r"Line \d+ makes an array with `empty`: it holds whatever lay in memory",
-        (
-            "    return np.tril(np.ones((sequence_length, sequence_length)))",
-            "    size = sequence_length\n"
-            "    np.full((size, size), 0.3)  # lies in memory then\n"
-            "    mask = np.empty((size, size))\n"
-            "    for i in range(size):\n        mask[i, : i + 1] = 1\n    return mask",
-        ),
-    ),
-    "a mask that is applied and dropped": (
-        LAYER,
-        r"Line \d+ calls `apply_mask` and drops the result\. A step hands its result back\.",
-        ("            scores = apply_mask(", "            apply_mask("),
-    ),
-    "transposed keys that are dropped": (
-        SCORES,
-        r"Line \d+ calls `swapaxes` and drops the result\. That call gives something new",
-        (PRODUCT, "    keys.swapaxes(-2, -1)\n    return queries @ keys\n"),
-    ),
-    "attributes without self": (
-        LAYER,
-        r"Line \d+ sets a local `output_weights`: `self\.` is missing\.",
-        ("self.value_weights, self.output_weights = (", "self.value_weights, output_weights = ("),
-    ),
-    "a misspelt function": (
-        "scale_scores",
-        "There is a `scale_score`: did you rename it",
-        ("def scale_scores(", "def scale_score("),
-    ),
-    "a renamed function, known by its parameters": (
-        "scale_scores",
-        "There is a `by_root`: did you rename it",
-        ("def scale_scores(", "def by_root("),
-    ),
-    "a misspelt class": (
-        LAYER,
-        "There is a `SingleHeadAtention`: did you rename it",
-        (f"class {LAYER}", "class SingleHeadAtention"),
-    ),
-    "a step's name given to a variable outside": (
-        "softmax",
-        r"Line \d+ gives the name `softmax` to something else",
-        (
-            "def initialize_weights",
-            "softmax = softmax(np.zeros((2, 3, 3)))\n\n\ndef initialize_weights",
-        ),
-    ),
-    "a step's name given to a variable inside": (
-        "compute_attention_weights",
-        "`softmax` is a variable of this function too",
-        ("    return softmax(scores)\n", "    softmax = softmax(scores)\n    return softmax\n"),
-    ),
-    "a name of Python's own given to a variable outside": (
-        "softmax",
-        r"Line \d+ gives the name `max` to a value.*Python's own `max` is out of reach",
-        (
-            "    exponentials = np.exp(shifted)\n    return exponentials",
-            "    return np.exp(shifted) / max(1, 1)\n\n\nmax = 3\nexponentials = np.ones(3)\n"
-            "def unused():\n    return exponentials",
-        ),
-    ),
-    "a name of Python's own given to a variable inside": (
-        "softmax",
-        r"Line \d+ gives the name `sum` to a value.*Python's own `sum` is out of reach",
-        (
-            "    exponentials = np.exp(shifted)\n",
-            "    exponentials = np.exp(shifted)\n    sum = exponentials.sum()\n    sum([1])\n",
-        ),
-    ),
-    "an imported module's name given to a variable": (
-        "scale_scores",
-        r"Line \d+ gives the name `np` to a value.*the `np` that you import is out of reach",
-        (
-            "    return attention_scores / np.sqrt",
-            "    np = attention_scores\n    return np / np.sqrt",
-        ),
-    ),
-    "lines in the wrong order": (
-        "softmax",
-        r"Line \d+ uses `late`, and only line \d+ sets it",
-        (
-            "    exponentials = np.exp(shifted)\n",
-            "    exponentials = np.exp(late)\n    late = shifted\n",
-        ),
-    ),
-    "a sum that begins with nothing": (
-        "softmax",
-        r"Line \d+ uses `total`, and no line before sets it",
-        ("    exponentials = np.exp(shifted)\n", "    total += 1\n    exponentials = shifted\n"),
-    ),
-    "staticmethod": (
-        LAYER,
-        r"`@staticmethod` in line \d+ changes how Python calls `forward`",
-        ("    def forward(\n", "    @staticmethod\n    def forward(\n"),
-    ),
-    "classmethod": (
-        LAYER,
-        r"`@classmethod` in line \d+ changes how Python calls `forward`",
-        ("    def forward(\n", "    @classmethod\n    def forward(\n"),
-    ),
-    "property": (
-        LAYER,
-        r"`@property` in line \d+ forbids to call `forward`",
-        ("    def forward(\n", "    @property\n    def forward(\n"),
-    ),
-    "no self": (
-        LAYER,
-        r"first parameter of `forward` in line \d+ is not `self`",
-        ("        self, x: Float", "        x: Float"),
-    ),
-    "a method outside its class": (
-        LAYER,
-        r"Line \d+ defines `forward` outside the class",
-        ("    def forward(\n", "def forward(\n"),
-    ),
-    "a function that prints": (
-        SCORES,
-        r"Line \d+ prints the result; `return` gives it to the caller\.",
-        (PRODUCT, "    print(queries @ keys.swapaxes(-2, -1))\n"),
-    ),
-    "a function that prints what it sets": (
-        SCORES,
-        r"Line \d+ prints the result; `return` gives it to the caller\.",
-        (PRODUCT, "    out = queries @ keys.swapaxes(-2, -1)\n    print('out', out)\n"),
-    ),
-    "a function that prints what it does not set": (
-        SCORES,
-        r"Line \d+ prints the result; `return` gives it to the caller\.",
-        (PRODUCT, "    half = 1\n    print(half * queries @ keys.swapaxes(-2, -1))\n"),
-    ),
-    "a function that prints in a block": (
-        SCORES,
-        r"Line \d+ prints the result; `return` gives it to the caller\.",
-        (
-            PRODUCT,
-            "    with np.errstate():\n        out = queries @ keys.swapaxes(-2, -1)\n"
-            "        print(out)\n",
-        ),
-    ),
-    "a function that looks at a sum": (
-        SCORES,
-        r"ends in line \d+ without a `return`.*Line \d+ sets `out`, and the caller never sees it",
-        (PRODUCT, "    out = queries @ keys.swapaxes(-2, -1)\n    print(out.sum(), np.max(out))\n"),
-    ),
-    "a function that prints a text": (
-        SCORES,
-        r"ends in line \d+ without a `return`.*Line \d+ sets `out`, and the caller never sees it",
-        (PRODUCT, "    out = queries @ keys.swapaxes(-2, -1)\n    print('first: %s' % out[0])\n"),
-    ),
-    "a function that prints a shape": (
-        SCORES,
-        r"ends in line \d+ without a `return`.*Line \d+ sets `out`, and the caller never sees it",
-        (PRODUCT, "    out = queries @ keys.swapaxes(-2, -1)\n    print(out.shape)\n"),
-    ),
-    "an argument that is changed in place": (
-        SCORES,
-        r"It overwrites `queries`, .*Line \d+ uses `\*=`, which changes numbers in place",
-        (PRODUCT, f"    queries *= 1.5\n{PRODUCT}"),
-    ),
-    "a part of an argument that is set": (
-        SCORES,
-        r"It overwrites `keys`, .*Line \d+ assigns to a part of `keys` itself",
-        (PRODUCT, f"    keys[0] = 1.5\n{PRODUCT}"),
-    ),
-    "a function without a return": (
-        SCORES,
-        r"ends in line \d+ without a `return`, so it gives None\. That line sets `scores`",
-        (PRODUCT, PRODUCT.replace("return", "scores =")),
-    ),
-    "a breakpoint": (
-        SCORES,
-        r"Line \d+ calls `breakpoint\(\)`, which waits for your keys\..*`attn check compute_att",
-        (PRODUCT, f"    breakpoint()\n{PRODUCT}"),
-    ),
-    "a breakpoint of pdb": (
-        SCORES,
-        r"Line \d+ calls `pdb\.set_trace\(\)`, which waits for your keys\.",
-        (PRODUCT, f"    import pdb; pdb.set_trace()\n{PRODUCT}"),
-    ),
-    "a variable of the file in place of a parameter": (
-        "scale_scores",
-        r"Line \d+ uses `own`, which line \d+ sets outside the function\. `attention_scores` is",
-        (
-            "    return attention_scores / np.sqrt(embedding_dimension)\n",
-            "    return own / np.sqrt(embedding_dimension)\n\n\nown = np.ones((2, 3, 3))\n",
-        ),
-    ),
-    "an async function": (
-        SCORES,
-        r"Line \d+ has `async def`: a call of `compute_attention_scores` gives a coroutine",
-        (f"def {SCORES}", f"async def {SCORES}"),
-    ),
-    "warnings that raise": (
-        "softmax",
-        r"Line \d+ calls `seterr`\. From there on, NumPy raises an error",
-        ("import numpy as np\n", "import numpy as np\nnp.seterr(all='raise')\n"),
-    ),
-    "a yield": (
-        SCORES,
-        r"Line \d+ has `yield`, so `compute_attention_scores` returns a generator\.",
-        (PRODUCT, PRODUCT.replace("return", "yield")),
-    ),
-    "a yield of everything": (
-        SCORES,
-        r"Line \d+ has `yield from`, so `compute_attention_scores` returns a generator\.",
-        (PRODUCT, PRODUCT.replace("return", "yield from")),
-    ),
-    "a generator in round brackets": (
-        SCORES,
-        r"Line \d+ returns a generator: it has a `for` in round brackets\.",
-        (PRODUCT, "    return (q @ k.T for q, k in zip(queries, keys))\n"),
-    ),
-    "a return inside a loop": (
-        SCORES,
-        r"Line \d+ returns inside the loop, so the loop ends in its first round",
-        (
-            PRODUCT,
-            "    scores = np.zeros((len(keys), keys.shape[1], keys.shape[1]))\n"
-            "    for b in range(len(keys)):\n"
-            "        scores[b] = queries[b] @ keys[b].T\n"
-            "        return scores\n",
-        ),
-    ),
-    "an indent too many": (SCORES, "begins further right", (PRODUCT, f"    a = 1\n  {PRODUCT}")),
-    "a missing colon": (
-        "create_causal_mask",
-        "A colon is missing at the end of that line",
-        (f'{MASK} -> Real[np.ndarray, "S S"]:', f'{MASK} -> Real[np.ndarray, "S S"]'),
-    ),
-    "a bracket that is not closed": (
-        "scale_scores",
-        "opened and never closed",
-        ("np.sqrt(embedding_dimension)", "np.sqrt(embedding_dimension"),
-    ),
-    "a parameter renamed above only": (
-        "create_causal_mask",
-        r"It uses `sequence_length`, but the `def` in line \d+ has \(length\)",
-        (MASK, "def create_causal_mask(length: int)"),
-    ),
-    "parameters in another order": (
-        "scale_scores",
-        r"handed out as \(attention_scores, embedding_dimension\)",
-        (SCALED, ", ".join(reversed(re.split(r", (?=e)", SCALED)))),
-    ),
-    "a parameter too many": (
-        "softmax",
-        r"Line \d+ has the parameters \(scores, axis\)",
-        ('def softmax(scores: Float[np.ndarray, "B S S"]', 'def softmax(scores: "B S S", axis'),
-    ),
-    "forward misspelt": (
-        LAYER,
-        r"Line \d+ defines `foward`\. Is that `forward`, misspelt\?",
-        ("    def forward(", "    def foward("),
-    ),
-    "one underscore": (
-        LAYER,
-        r"Line \d+ defines `_init_`\. .* two underscores on each side",
-        ("    def __init__(", "    def _init_("),
-    ),
-    "a step looked for on self": (
-        LAYER,
-        r"Line \d+ looks for `compute_attention_weights` on `self`",
-        (" = compute_attention_weights(", " = self.compute_attention_weights("),
-    ),
-    "an attribute without self": (
-        LAYER,
-        r"Line \d+ uses `query_weights`, but it is an attribute of the object",
-        ("x, self.query_weights,", "x, query_weights,"),
-    ),
-    "a variable that nothing sets": (
-        "apply_attention",
-        "Nothing in the code sets `my_scale`",
-        ("return attention_weights @ values", "return attention_weights @ (values * my_scale)"),
-    ),
-    "a list in the place of an array": (
-        SCORES,
-        r"Line \d+ makes `keys` a list",
-        (PRODUCT, f"    keys = [key.T for key in keys]\n{PRODUCT}"),
-    ),
-    "a mask along the wrong axis": (
-        LAYER,
-        r"calls `create_causal_mask`: as `sequence_length` it gets 2, and 5 is expected\.",
-        ("create_causal_mask(x.shape[1])", "create_causal_mask(x.shape[0])"),
-    ),
-    "a mask kept from the first call": (
-        LAYER,
-        r"^Called once, your code gives what is expected; called again with other inputs",
-        (
-            "scores = apply_mask(scores, create_causal_mask(x.shape[1]))",
-            "self.mask = getattr(self, 'mask', create_causal_mask(x.shape[1]))\n"
-            "            scores = apply_mask(scores, self.mask)",
-        ),
-    ),
-    "a mask made a line above": (
-        LAYER,
-        r"calls `create_causal_mask`: as `sequence_length` it gets 2, and 5 is expected\.",
-        (
-            "scores = apply_mask(scores, create_causal_mask(x.shape[1]))",
-            "mask = create_causal_mask(x.shape[0])\n            scores = apply_mask(scores, mask)",
-        ),
-    ),
-}
-HEADS = "        assert hidden_size % num_heads == 0,"
-IN_TORCH: dict[str, tuple[str, str, Change]] = {
-    "super().__init__() forgotten": (
-        "MultiHeadAttention",
-        "the first line of `__init__`",
-        ("        super().__init__()\n", ""),
-    ),
-    "another precision for all": (
-        "create_projections",
-        r"Line \d+ calls `set_default_dtype`.*makes tensors in that precision",
-        ("import torch\n", "import torch\ntorch.set_default_dtype(torch.float64)\n"),
-    ),
-    "gradients switched off": (
-        "MultiHeadAttention",
-        r"Line \d+ calls `set_grad_enabled`",
-        ("import torch\n", "import torch\ntorch.set_grad_enabled(False)\n"),
-    ),
-    "a new tensor without a dtype": (
-        "MultiHeadAttention",
-        r"Line \d+ makes a tensor with `torch\.zeros`, and its dtype is not taken from the inputs",
-        (
-            "        return project_output(merge_heads(attention_output)",
-            "        merged = torch.zeros(x.shape).copy_(merge_heads(attention_output))\n"
-            "        return project_output(merged",
-        ),
-    ),
-    "a dtype by its name": (
-        "MultiHeadAttention",
-        r"Two tensors of different precision meet.*Line \d+ asks for float32, whatever",
-        (
-            "        return project_output(merge_heads(attention_output)",
-            "        merged = merge_heads(attention_output).to(torch.float32)\n"
-            "        return project_output(merged",
-        ),
-    ),
-    "a layer that casts itself": (
-        "MultiHeadAttention",
-        r"Line \d+ asks for float32, whatever the inputs are",
-        (
-            "        return project_output(merge_heads(attention_output)",
-            "        self.float()\n        return project_output(merge_heads(attention_output)",
-        ),
-    ),
-    "a result that is cast": (
-        "compute_attention_weights",
-        r"is float32, but the inputs are float64.*Line \d+ asks for float32",
-        (
-            "    return scaled_scores.softmax(dim=-1)",
-            "    return scaled_scores.softmax(-1).float()",
-        ),
-    ),
-    "refused, with an exception of another kind": (
-        "MultiHeadAttention",
-        r"which is right\. Line \d+ raises `RuntimeError`, but `AssertionError` or `ValueError`",
-        (HEADS, f"        if hidden_size % num_heads:\n            raise RuntimeError\n{HEADS}"),
-    ),
-}
+# A slip and its step, what is said of it, and what is changed in right code.
+ROW = re.compile(r"^# (.+): (\w+)\n\? (.+)\n((?:-.*\n)+)((?:\+.*\n)*)", re.MULTILINE)
+
+
+def slips_in(table: str) -> dict[str, tuple[str, str, Change]]:
+    """The rows of a table by slip: the step, what it says, and the old and the new text."""
+    rows = ROW.findall(table)
+    assert len(rows) == table.count("\n# "), "a row is not as the others"
+    return {
+        slip: (step, words, (re.sub("^-", "", old, flags=re.MULTILINE).removesuffix("\n"), new))
+        for slip, step, words, old, added in rows
+        for new in [re.sub(r"^\+", "", added, flags=re.MULTILINE).removesuffix("\n")]
+    }
+
+
+IN_NUMPY = slips_in(r"""
+# a stub's line above the code: compute_attention_scores
+? Line \d+ still raises `NotImplementedError`: delete it\.
+-    return queries @ keys.swapaxes(-2, -1)
++    raise NotImplementedError("compute_attention_scores is not written yet")
++    return queries @ keys.swapaxes(-2, -1)
+# a stub's line in the class: SingleHeadAttention
+? Line \d+ still raises `NotImplementedError`: delete it\.
+-        queries, keys, values = project_qkv(
++        raise NotImplementedError
++        queries, keys, values = project_qkv(
+# a body at the left margin: compute_attention_scores
+? Line \d+ begins at the left margin, so it is no part of .*It uses `queries`, as the
+-    return queries @ keys.swapaxes(-2, -1)
++scores = queries @ keys.swapaxes(-2, -1)
+# an array whose numbers are not all set: create_causal_mask
+? Line \d+ makes an array with `empty`: it holds whatever lay in memory
+-    return np.tril(np.ones((sequence_length, sequence_length)))
++    size = sequence_length
++    np.full((size, size), 0.3)  # lies in memory then
++    mask = np.empty((size, size))
++    for i in range(size):
++        mask[i, : i + 1] = 1
++    return mask
+# a mask that is applied and dropped: SingleHeadAttention
+? Line \d+ calls `apply_mask` and drops the result\. A step hands its result back\.
+-            scores = apply_mask(
++            apply_mask(
+# transposed keys that are dropped: compute_attention_scores
+? Line \d+ calls `swapaxes` and drops the result\. That call gives something new
+-    return queries @ keys.swapaxes(-2, -1)
++    keys.swapaxes(-2, -1)
++    return queries @ keys
+# attributes without self: SingleHeadAttention
+? Line \d+ sets a local `output_weights`: `self\.` is missing\.
+-self.value_weights, self.output_weights = (
++self.value_weights, output_weights = (
+# a misspelt function: scale_scores
+? There is a `scale_score`: did you rename it
+-def scale_scores(
++def scale_score(
+# a renamed function, known by its parameters: scale_scores
+? There is a `by_root`: did you rename it
+-def scale_scores(
++def by_root(
+# a misspelt class: SingleHeadAttention
+? There is a `SingleHeadAtention`: did you rename it
+-class SingleHeadAttention
++class SingleHeadAtention
+# a step's name given to a variable outside: softmax
+? Line \d+ gives the name `softmax` to something else
+-def initialize_weights
++softmax = softmax(np.zeros((2, 3, 3)))
++
++
++def initialize_weights
+# a step's name given to a variable inside: compute_attention_weights
+? `softmax` is a variable of this function too
+-    return softmax(scores)
++    softmax = softmax(scores)
++    return softmax
+# a name of Python's own given to a variable outside: softmax
+? Line \d+ gives the name `max` to a value.*Python's own `max` is out of reach
+-    exponentials = np.exp(shifted)
+-    return exponentials
++    return np.exp(shifted) / max(1, 1)
++
++
++max = 3
++exponentials = np.ones(3)
++def unused():
++    return exponentials
+# a name of Python's own given to a variable inside: softmax
+? Line \d+ gives the name `sum` to a value.*Python's own `sum` is out of reach
+-    exponentials = np.exp(shifted)
++    exponentials = np.exp(shifted)
++    sum = exponentials.sum()
++    sum([1])
+# an imported module's name given to a variable: scale_scores
+? Line \d+ gives the name `np` to a value.*the `np` that you import is out of reach
+-    return attention_scores / np.sqrt
++    np = attention_scores
++    return np / np.sqrt
+# lines in the wrong order: softmax
+? Line \d+ uses `late`, and only line \d+ sets it
+-    exponentials = np.exp(shifted)
++    exponentials = np.exp(late)
++    late = shifted
+# a sum that begins with nothing: softmax
+? Line \d+ uses `total`, and no line before sets it
+-    exponentials = np.exp(shifted)
++    total += 1
++    exponentials = shifted
+# staticmethod: SingleHeadAttention
+? `@staticmethod` in line \d+ changes how Python calls `forward`
+-    def forward(
++    @staticmethod
++    def forward(
+# property: SingleHeadAttention
+? `@property` in line \d+ forbids to call `forward`
+-    def forward(
++    @property
++    def forward(
+# no self: SingleHeadAttention
+? first parameter of `forward` in line \d+ is not `self`
+-        self, x: Float
++        x: Float
+# a method outside its class: SingleHeadAttention
+? Line \d+ defines `forward` outside the class
+-    def forward(
++def forward(
+# a function that prints: compute_attention_scores
+? Line \d+ prints the result; `return` gives it to the caller\.
+-    return queries @ keys.swapaxes(-2, -1)
++    print(queries @ keys.swapaxes(-2, -1))
+# a function that prints what it sets: compute_attention_scores
+? Line \d+ prints the result; `return` gives it to the caller\.
+-    return queries @ keys.swapaxes(-2, -1)
++    out = queries @ keys.swapaxes(-2, -1)
++    print('out', out)
+# a function that prints in a block: compute_attention_scores
+? Line \d+ prints the result; `return` gives it to the caller\.
+-    return queries @ keys.swapaxes(-2, -1)
++    with np.errstate():
++        out = queries @ keys.swapaxes(-2, -1)
++        print(out)
+# a function that looks at a sum: compute_attention_scores
+? ends in line \d+ without a `return`.*Line \d+ sets `out`, and the caller never sees it
+-    return queries @ keys.swapaxes(-2, -1)
++    out = queries @ keys.swapaxes(-2, -1)
++    print(out.sum(), np.max(out))
+# a function that prints a text: compute_attention_scores
+? ends in line \d+ without a `return`.*Line \d+ sets `out`, and the caller never sees it
+-    return queries @ keys.swapaxes(-2, -1)
++    out = queries @ keys.swapaxes(-2, -1)
++    print('first: %s' % out[0])
+# a function that prints a shape: compute_attention_scores
+? ends in line \d+ without a `return`.*Line \d+ sets `out`, and the caller never sees it
+-    return queries @ keys.swapaxes(-2, -1)
++    out = queries @ keys.swapaxes(-2, -1)
++    print(out.shape)
+# an argument that is changed in place: compute_attention_scores
+? It overwrites `queries`, .*Line \d+ uses `\*=`, which changes numbers in place
+-    return queries @ keys.swapaxes(-2, -1)
++    queries *= 1.5
++    return queries @ keys.swapaxes(-2, -1)
+# a part of an argument that is set: compute_attention_scores
+? It overwrites `keys`, .*Line \d+ assigns to a part of `keys` itself
+-    return queries @ keys.swapaxes(-2, -1)
++    keys[0] = 1.5
++    return queries @ keys.swapaxes(-2, -1)
+# a function without a return: compute_attention_scores
+? ends in line \d+ without a `return`, so it gives None\. That line sets `scores`
+-    return queries @ keys.swapaxes(-2, -1)
++    scores = queries @ keys.swapaxes(-2, -1)
+# a breakpoint: compute_attention_scores
+? Line \d+ calls `breakpoint\(\)`, which waits for your keys\..*`attn check compute_att
+-    return queries @ keys.swapaxes(-2, -1)
++    breakpoint()
++    return queries @ keys.swapaxes(-2, -1)
+# a breakpoint of pdb: compute_attention_scores
+? Line \d+ calls `pdb\.set_trace\(\)`, which waits for your keys\.
+-    return queries @ keys.swapaxes(-2, -1)
++    import pdb; pdb.set_trace()
++    return queries @ keys.swapaxes(-2, -1)
+# a variable of the file in place of a parameter: scale_scores
+? Line \d+ uses `own`, which line \d+ sets outside the function\. `attention_scores` is
+-    return attention_scores / np.sqrt(embedding_dimension)
++    return own / np.sqrt(embedding_dimension)
++
++
++own = np.ones((2, 3, 3))
+# an async function: compute_attention_scores
+? Line \d+ has `async def`: a call of `compute_attention_scores` gives a coroutine
+-def compute_attention_scores
++async def compute_attention_scores
+# warnings that raise: softmax
+? Line \d+ calls `seterr`\. From there on, NumPy raises an error
+-import numpy as np
++import numpy as np
++np.seterr(all='raise')
+# a yield: compute_attention_scores
+? Line \d+ has `yield`, so `compute_attention_scores` returns a generator\.
+-    return queries @ keys.swapaxes(-2, -1)
++    yield queries @ keys.swapaxes(-2, -1)
+# a yield of everything: compute_attention_scores
+? Line \d+ has `yield from`, so `compute_attention_scores` returns a generator\.
+-    return queries @ keys.swapaxes(-2, -1)
++    yield from queries @ keys.swapaxes(-2, -1)
+# a generator in round brackets: compute_attention_scores
+? Line \d+ returns a generator: it has a `for` in round brackets\.
+-    return queries @ keys.swapaxes(-2, -1)
++    return (q @ k.T for q, k in zip(queries, keys))
+# a return inside a loop: compute_attention_scores
+? Line \d+ returns inside the loop, so the loop ends in its first round
+-    return queries @ keys.swapaxes(-2, -1)
++    scores = np.zeros((len(keys), keys.shape[1], keys.shape[1]))
++    for b in range(len(keys)):
++        scores[b] = queries[b] @ keys[b].T
++        return scores
+# an indent too many: compute_attention_scores
+? begins further right
+-    return queries @ keys.swapaxes(-2, -1)
++    a = 1
++      return queries @ keys.swapaxes(-2, -1)
+# a missing colon: create_causal_mask
+? A colon is missing at the end of that line
+-def create_causal_mask(sequence_length: int) -> Real[np.ndarray, "S S"]:
++def create_causal_mask(sequence_length: int) -> Real[np.ndarray, "S S"]
+# a bracket that is not closed: scale_scores
+? opened and never closed
+-np.sqrt(embedding_dimension)
++np.sqrt(embedding_dimension
+# a parameter renamed above only: create_causal_mask
+? It uses `sequence_length`, but the `def` in line \d+ has \(length\)
+-def create_causal_mask(sequence_length: int)
++def create_causal_mask(length: int)
+# parameters in another order: scale_scores
+? handed out as \(attention_scores, embedding_dimension\)
+-attention_scores: Float[np.ndarray, "B S S"], embedding_dimension: int
++embedding_dimension: int, attention_scores: Float[np.ndarray, "B S S"]
+# a parameter too many: softmax
+? Line \d+ has the parameters \(scores, axis\)
+-def softmax(scores: Float[np.ndarray, "B S S"]
++def softmax(scores: "B S S", axis
+# forward misspelt: SingleHeadAttention
+? Line \d+ defines `foward`\. Is that `forward`, misspelt\?
+-    def forward(
++    def foward(
+# one underscore: SingleHeadAttention
+? Line \d+ defines `_init_`\. .* two underscores on each side
+-    def __init__(
++    def _init_(
+# a step looked for on self: SingleHeadAttention
+? Line \d+ looks for `compute_attention_weights` on `self`
+- = compute_attention_weights(
++ = self.compute_attention_weights(
+# an attribute without self: SingleHeadAttention
+? Line \d+ uses `query_weights`, but it is an attribute of the object
+-x, self.query_weights,
++x, query_weights,
+# a variable that nothing sets: apply_attention
+? Nothing in the code sets `my_scale`
+-return attention_weights @ values
++return attention_weights @ (values * my_scale)
+# a list in the place of an array: compute_attention_scores
+? Line \d+ makes `keys` a list
+-    return queries @ keys.swapaxes(-2, -1)
++    keys = [key.T for key in keys]
++    return queries @ keys.swapaxes(-2, -1)
+# a mask along the wrong axis: SingleHeadAttention
+? calls `create_causal_mask`: as `sequence_length` it gets 2, and 5 is expected\.
+-create_causal_mask(x.shape[1])
++create_causal_mask(x.shape[0])
+# a mask kept from the first call: SingleHeadAttention
+? ^Called once, your code gives what is expected; called again with other inputs
+-scores = apply_mask(scores, create_causal_mask(x.shape[1]))
++self.mask = getattr(self, 'mask', create_causal_mask(x.shape[1]))
++            scores = apply_mask(scores, self.mask)
+""")
+IN_TORCH = slips_in(r"""
+# super().__init__() forgotten: MultiHeadAttention
+? the first line of `__init__`
+-        super().__init__()
+# another precision for all: create_projections
+? Line \d+ calls `set_default_dtype`.*makes tensors in that precision
+-import torch
++import torch
++torch.set_default_dtype(torch.float64)
+# gradients switched off: MultiHeadAttention
+? Line \d+ calls `set_grad_enabled`
+-import torch
++import torch
++torch.set_grad_enabled(False)
+# a new tensor without a dtype: MultiHeadAttention
+? Line \d+ makes a tensor with `torch\.zeros`, and its dtype is not taken from the inputs
+-        return project_output(merge_heads(attention_output)
++        merged = torch.zeros(x.shape).copy_(merge_heads(attention_output))
++        return project_output(merged
+# a dtype by its name: MultiHeadAttention
+? Two tensors of different precision meet.*Line \d+ asks for float32, whatever
+-        return project_output(merge_heads(attention_output)
++        merged = merge_heads(attention_output).to(torch.float32)
++        return project_output(merged
+# a layer that casts itself: MultiHeadAttention
+? Line \d+ asks for float32, whatever the inputs are
+-        return project_output(merge_heads(attention_output)
++        self.float()
++        return project_output(merge_heads(attention_output)
+# a result that is cast: compute_attention_weights
+? is float32, but the inputs are float64.*Line \d+ asks for float32
+-    return scaled_scores.softmax(dim=-1)
++    return scaled_scores.softmax(-1).float()
+# refused, with an exception of another kind: MultiHeadAttention
+? which is right\. Line \d+ raises `RuntimeError`, but `AssertionError` or `ValueError`
+-        assert hidden_size % num_heads == 0,
++        if hidden_size % num_heads:
++            raise RuntimeError
++        assert hidden_size % num_heads == 0,
+""")
 RIGHT = {  # right code that lacks an import: the line that is added
     "numpy": (NUMPY, "import numpy as np", ("import numpy as np\n", "")),
-    "math in a function's body": (NUMPY, "import math", ("np.sqrt(emb", "math.sqrt(emb")),
     "the annotations": (NUMPY, "jaxtyping", ("from jaxtyping import Float, Real\n", "")),
-    "torch in a function's body": (TORCH, "import torch", ("import torch\n", "")),
     "nn": (
         TORCH,
         "from torch import nn",
         ("from torch import Tensor, nn", "from torch import Tensor"),
     ),
-    "Tensor": (TORCH, "from torch import Tensor", ("import Tensor, nn", "import nn")),
 }
 ABSENT = (
     (
@@ -481,11 +403,11 @@ def said(verdict: Verdict) -> dict[str, str]:
 # Each of them is judged in a process: most only in the slow tests.
 QUICK = [*IN_NUMPY][::12]
 # At home, the calls of a layer are compared with the right ones, which tells more than its text.
-SEEN_AT_HOME = ("a mask along the wrong axis", "a mask made a line above")
+SEEN_AT_HOME = "a mask along the wrong axis"
 AT_HOME = [
     pytest.param(slip, marks=() if slip in QUICK else pytest.mark.slow)
     for slip in IN_NUMPY
-    if slip not in SEEN_AT_HOME
+    if slip != SEEN_AT_HOME
 ]
 
 
@@ -538,11 +460,8 @@ def test_a_slip_is_told_at_home_in_the_same_words(tmp_path: Path, slip: str) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("slip", SEEN_AT_HOME)
-def test_a_wrong_size_in_the_layer_is_told_at_home_by_the_call_itself(
-    tmp_path: Path, slip: str
-) -> None:
-    step, _, change = IN_NUMPY[slip]
+def test_a_wrong_size_in_the_layer_is_told_at_home_by_the_call_itself(tmp_path: Path) -> None:
+    step, _, change = IN_NUMPY[SEEN_AT_HOME]
     runs = checked(tmp_path, NUMPY, answers(NUMPY, change)).steps
     (finding,) = (run.verdict.finding for run in runs if run.verdict.name == step)
     assert finding and "as `sequence_length` it gets 2, and 3 is expected." in finding.message
@@ -567,6 +486,9 @@ def test_nothing_is_put_back_that_the_code_sets_itself() -> None:
         assert missing_imports([code], "numpy", given) == ()
     assert missing_imports(["def f(): return math.pi"], "numpy", given) == ("import math",)
     assert missing_imports(["def f(): return torch.ones(1)"], "numpy", given) == ()
+    text = answers(TORCH)
+    for line, name in (("import torch", "torch.ones"), ("from torch import Tensor", "Tensor")):
+        assert missing_imports([f"def f(): return {name}(1)"], "torch", text) == (line,)
 
 
 def test_a_module_that_is_not_there_is_told_at_the_step_that_uses_it(

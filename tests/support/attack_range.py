@@ -7,33 +7,38 @@ is decoded or cut; all that must not change is written down before an attack and
 
 from __future__ import annotations
 
+import base64
 import ctypes
 import hashlib
 import os
 import re
 import resource
 import secrets
+import selectors
 import shutil
+import socket
 import sqlite3
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from autograder.grading import batch
 from autograder.grading.batch import begun_sandbox
 from autograder.grading.watched_process import WorkProgress
 from autograder.sandbox import SandboxedStudent, Zygote
+from autograder.sandbox import zygote_process as channels
 from autograder.submission.reading import Submission
 from autograder.values.exercise import Exercise, read_exercise
 from autograder.values.request import Request, Returned
 from autograder.values.verdict import Verdict
-from support.attack_listeners import Listeners
-from support.attack_tap import Tap, disguises
+from autograder.worker import wire
 from support.copied_exercise import copy_exercise
 from support.processes import children_of_all, descendants
 
@@ -276,3 +281,184 @@ def _scheduling(pid: int) -> tuple[object, ...]:
         return os.getpriority(os.PRIO_PROCESS, pid), os.sched_getaffinity(pid), limits
     except ProcessLookupError:
         return ("it has ended",)
+
+
+# --- what a grader receives, kept as it arrives, and the disguises of a secret ------------------
+
+_LONG = 1000  # bytes, longer than any secret in any disguise
+
+
+class Tap:
+    """Keeps what the grader receives from workers and from the zygote.
+
+    Of equal pieces in a row, as a flood of output is, the first two are kept: whatever stands in
+    the flood, also from one piece into the next, stands in those.
+    """
+
+    def __init__(self) -> None:
+        self._streams: dict[object, list[bytes]] = {}
+
+    @contextmanager
+    def listening(self) -> Iterator[Tap]:
+        """Stand between the kernel and the grader: its sockets, and its reads of output."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(channels, "socket", _Tapped(socket, socketpair=self._socketpair))
+            patch.setattr(channels, "os", _Tapped(os, read=self._read))
+            yield self
+
+    def clear(self) -> None:
+        """Forget what was received until now."""
+        self._streams.clear()
+
+    @property
+    def received(self) -> bytes:
+        """All of it, stream by stream."""
+        return b"\n".join(map(b"".join, self._streams.values()))
+
+    def keep(self, stream: object, data: bytes) -> bytes:
+        """Keep and pass on what was received."""
+        pieces = self._streams.setdefault(stream, [])
+        if len(data) < _LONG or pieces[-2:] != [data, data]:
+            pieces.append(data)
+        return data
+
+    def _read(self, descriptor: int, count: int) -> bytes:
+        return self.keep(descriptor, os.read(descriptor, count))
+
+    def _socketpair(self, *arguments: int) -> tuple[socket.socket, socket.socket]:
+        near, far = socket.socketpair(*arguments)
+        return _TappedSocket(self, near), far
+
+
+class _Tapped:
+    """A module of the standard library with one function exchanged."""
+
+    def __init__(self, module: object, **exchanged: object) -> None:
+        self._module = module
+        vars(self).update(exchanged)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+
+class _TappedSocket(socket.socket):
+    def __init__(self, tap: Tap, near: socket.socket) -> None:
+        super().__init__(near.family, near.type, near.proto, fileno=near.detach())
+        self._tap = tap
+
+    def recv(self, *arguments: int) -> bytes:
+        return self._tap.keep(self, super().recv(*arguments))
+
+
+def disguises(canary: str) -> tuple[tuple[str, bytes], ...]:
+    """Return what to look for: each half of the canary, plain and in the ways to write bytes."""
+    found: list[tuple[str, bytes]] = []
+    for half in (canary[: len(canary) // 2], canary[len(canary) // 2 :]):
+        plain = half.encode()
+        numbers = np.frombuffer(plain, np.uint8)
+        found += [
+            ("plain", plain),
+            ("upper case", plain.upper()),
+            ("reversed", plain[::-1]),
+            ("hexadecimal", plain.hex().encode()),
+            ("hexadecimal, upper case", plain.hex().upper().encode()),
+            ("UTF-16", half.encode("utf-16-le")),
+            ("UTF-32", half.encode("utf-32-le")),
+            ("a list of numbers", ", ".join(map(str, plain)).encode()),
+            ("its own bytes", bytes.fromhex(half)),
+            *((f"base64 at {shift}", _base64_inside(plain, shift)) for shift in range(3)),
+        ]
+        kinds = [kind for kind in wire.DTYPES if kind != "b1"]
+        found += [
+            (f"an array of {kind}", numbers.astype(wire.DTYPES[kind]).tobytes()) for kind in kinds
+        ]
+    return tuple(found)
+
+
+def _base64_inside(plain: bytes, shift: int) -> bytes:
+    """Return the part of base64 that does not depend on what stands around `plain`."""
+    text = base64.b64encode(b"\0" * shift + plain)
+    first = -(-shift * 4 // 3)
+    return text[first + 1 : (shift + len(plain)) // 3 * 4]
+
+
+# --- sockets that nobody may reach: whoever comes is told the canary, and is remembered ----------
+
+
+class Listeners:
+    """Sockets of all kinds that tell the canary to whoever connects, and remember who did."""
+
+    def __init__(self, folder: Path, canary: bytes) -> None:
+        self._canary = canary
+        self.touched: list[str] = []
+        self._selector = selectors.DefaultSelector()
+        self._wake, far = socket.socketpair()
+        self._far = far
+        self._flushed = threading.Event()
+        self.path = str(folder / "socket")
+        self.abstract = f"attn-{secrets.token_hex(4)}"
+        self._tcp = self._listen("TCP", socket.AF_INET, ("127.0.0.1", 0))
+        self._udp = self._listen("UDP", socket.AF_INET, ("127.0.0.1", 0), socket.SOCK_DGRAM)
+        self._listen("abstract socket", socket.AF_UNIX, f"\0{self.abstract}")
+        self._listen("path socket", socket.AF_UNIX, self.path)
+        os.chmod(self.path, 0o777)
+        self._selector.register(far, selectors.EVENT_READ, "")
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    @property
+    def port(self) -> int:
+        return int(self._tcp.getsockname()[1])
+
+    @property
+    def udp_port(self) -> int:
+        return int(self._udp.getsockname()[1])
+
+    def flush(self) -> tuple[str, ...]:
+        """Return which were touched, once all that has arrived until now is dealt with."""
+        self._flushed.clear()
+        self._wake.send(b"f")
+        assert self._flushed.wait(60), "the listeners do not answer"
+        touched = tuple(self.touched)
+        self.touched.clear()
+        return touched
+
+    def close(self) -> None:
+        self._wake.send(b"q")
+        self._thread.join(60)
+        for key in list(self._selector.get_map().values()):
+            key.fileobj.close()  # type: ignore[union-attr]
+        self._selector.close()
+        self._wake.close()
+
+    def _listen(
+        self, name: str, family: int, address: Any, kind: int = socket.SOCK_STREAM
+    ) -> socket.socket:
+        one = socket.socket(family, kind)
+        one.bind(address)
+        one.setblocking(False)
+        if kind == socket.SOCK_STREAM:
+            one.listen()
+        self._selector.register(one, selectors.EVENT_READ, name)
+        return one
+
+    def _serve(self) -> None:
+        while True:
+            # Those that are touched come before the wake-up call that arrived after them.
+            ready = sorted(self._selector.select(), key=lambda each: each[0].data == "")
+            for key, _ in ready:
+                if key.data:
+                    self._tell(key.data, key.fileobj)  # type: ignore[arg-type]
+                elif self._far.recv(1) == b"q":
+                    return
+                else:
+                    self._flushed.set()
+
+    def _tell(self, name: str, listener: socket.socket) -> None:
+        self.touched.append(name)
+        with suppress(OSError):  # who connected may be gone again
+            if listener.type == socket.SOCK_DGRAM:
+                listener.sendto(self._canary, listener.recvfrom(4096)[1])
+                return
+            with closing(listener.accept()[0]) as one:
+                one.sendall(self._canary)

@@ -10,7 +10,7 @@ from autograder.authoring.build import build_all
 from autograder.authoring.regions import BEGIN, END
 from autograder.authoring.release import Source
 from autograder.checks.plugin import record_examples
-from support.toy_exercise import MISTAKES, TOML
+from support.toy_exercise import GRADERS, MISTAKES, TOML
 from support.written_exercise import Change, write_exercise
 
 DOUBLED, IN_THE_ZOO = "twofold = 2 * x", "twofold = np.add(x, x)"
@@ -41,21 +41,8 @@ def halve(x: Float[np.ndarray, "B D"]) -> Float[np.ndarray, "B D"]:
     return x * 0.5
     {END}
 '''
-GRADERS = """\
-import pytest
-
-
-@pytest.mark.public
-@pytest.mark.step("double")
-def test_double(student, draw):
-    student(draw("B D")).agrees()
-
-
-@pytest.mark.public
-@pytest.mark.step("halve")
-def test_halve(student, draw):
-    student(draw("B D")).agrees()
-"""
+STEP = "@pytest.mark.step"
+PUBLIC_GRADERS = GRADERS.replace(STEP, f"@pytest.mark.public\n{STEP}")
 TOY, OTHER = "toy", "zoo"
 
 
@@ -65,7 +52,7 @@ def write_toy(solutions: Path, name: str, *changes: Change) -> Path:
         "exercise.toml": TOML.replace("sizes =", "public_sizes = { B = 2, D = 3 }\nsizes ="),
         "solution.py": SOLUTION,
         "misconceptions.py": MISTAKES,
-        "graders.py": GRADERS,
+        "graders.py": PUBLIC_GRADERS,
     }
     named = ("exercise.toml", f'name = "{TOY}"', f'name = "{name}"')
     return write_exercise(solutions / name, files, named, *changes)
