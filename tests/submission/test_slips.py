@@ -27,6 +27,7 @@ NUMPY, TORCH = "numpy_single_head", "torch_multi_head"
 SCORES = "compute_attention_scores"
 PRODUCT = "    return queries @ keys.swapaxes(-2, -1)\n"
 LEFT_OVER = '    raise NotImplementedError("compute_attention_scores is not written yet")\n'
+OUTPUT = "return attention_output @ output_weights"
 MASK = "def create_causal_mask(sequence_length: int)"
 SCALED = 'attention_scores: Float[np.ndarray, "B S S"], embedding_dimension: int'
 LAYER = "SingleHeadAttention"
@@ -331,6 +332,31 @@ IN_NUMPY: dict[str, tuple[str, str, Change]] = {
         "apply_attention",
         "Nothing in the code sets `my_scale`",
         ("return attention_weights @ values", "return attention_weights @ (values * my_scale)"),
+    ),
+    "a step that calls itself": (
+        "compute_attention_weights",
+        r"^Line \d+ calls `compute_attention_weights` inside itself",
+        ("return softmax(scores)", "return compute_attention_weights(softmax(scores))"),
+    ),
+    "a function that is not called": (
+        "compute_attention_weights",
+        r"^It returns a function, .*Line \d+ names `softmax` and does not call it",
+        ("return softmax(scores)", "return softmax"),
+    ),
+    "a comma behind the result": (
+        "project_output",
+        r"^It returns a list or tuple of 1, .*Line \d+ ends with a comma",
+        (OUTPUT, OUTPUT + ","),
+    ),
+    "a comma behind what is set": (
+        "project_output",
+        r"^It returns a list or tuple of 1, .*Line \d+ ends with a comma",
+        (OUTPUT, OUTPUT.replace("return", "out =") + ",\n    return out"),
+    ),
+    "a variable that is misspelt as a function of the library": (
+        "softmax",
+        r"name 'exp' is not defined.*Did you mean `exps`\?",
+        ("shifted = scores", "exps = scores - 0\n    shifted = exp"),
     ),
     "a list in the place of an array": (
         SCORES,
