@@ -38,6 +38,7 @@ _OPAQUE = {
     SPARSE: "a sparse tensor",
     QUANTIZED: "a quantized tensor",
     NESTED: "a nested tensor",
+    "ndarray of object": "an array that holds objects of Python, not numbers",
     "function": "a function",
     "builtin_function_or_method": "a function",
     "method": "a method",

@@ -68,6 +68,8 @@ def _where_from(step: WrittenStep, name: str, node: ast.Name) -> tuple[str, str]
     look = (
         _set_outside(step, name)
         or _of_python(step.code, name)
+        or ("" if _is_called(step, node) else _close(step, name, _ALIKE))
+        or _of_library(step.code, name)
         or _close(step, name)
         or _of_signature(step, name)
         or _inside(step, name)
@@ -105,7 +107,7 @@ def _set_outside(step: WrittenStep, name: str) -> str:
 
 
 def _of_python(code: WholeCode, name: str) -> str:
-    """Say that a name is Python's or a library's, written in another way."""
+    """Say that a name is Python's, written in another way, or a module that is not imported."""
     meant = keyword_meant(name) or _OTHERS_WORDS.get(name, "")
     if not meant and name.lower() != name and hasattr(builtins, name.lower()):
         meant = name.lower()
@@ -119,6 +121,15 @@ def _of_python(code: WholeCode, name: str) -> str:
         )
     if name in IMPORTS:
         return f"`{name}` is not imported: `{IMPORTS[name]}` is missing at the top."
+    return ""
+
+
+def _is_called(step: WrittenStep, name: ast.Name) -> bool:
+    nodes = (node for function in step.functions for node in function.nodes)
+    return any(isinstance(node, ast.Call) and node.func is name for node in nodes)
+
+
+def _of_library(code: WholeCode, name: str) -> str:
     roots = _MODULES[code.library]
     known = [each for each in roots if each.split(".")[0] in code.statements]
     full = home_of(name, (*known, *roots))
@@ -129,12 +140,12 @@ def _of_python(code: WholeCode, name: str) -> str:
     return f"{quoted(name)} is a name of a library: write `{full}`{missing}."
 
 
-def _close(step: WrittenStep, name: str) -> str:
+def _close(step: WrittenStep, name: str, cutoff: float = 0.6) -> str:
     """Ask whether a name of the function is meant: one that is written alike, unused ones first."""
     near: set[str] = set().union(*(names_bound_in(each.node) for each in step.functions))
     for known in (_unused_parameters(step), sorted(near)[:1000]):
         whole = [each for each in known if name in each.split("_")]
-        close = whole or difflib.get_close_matches(name, known, n=1)
+        close = whole or difflib.get_close_matches(name, known, n=1, cutoff=cutoff)
         if close and len(name) > 1:
             return f"Did you mean {quoted(close[0])}?"
     return ""

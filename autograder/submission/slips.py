@@ -93,6 +93,26 @@ def _generators(function: WrittenStep) -> Iterator[Sight]:
             yield node, {}
 
 
+def _calls_itself(function: WrittenStep) -> Iterator[Sight]:
+    yield from _calls(rf"(self\.)?{function.node.name}")(function)
+
+
+def _commas(function: WrittenStep) -> Iterator[Sight]:
+    """A comma at the end of a line, which makes a tuple of what stands before it."""
+    for node in function.nodes:
+        if isinstance(node, ast.Return | ast.Assign):
+            match node.value:
+                case ast.Tuple(elts=[only]) if only.col_offset == node.value.col_offset:
+                    yield node, {}
+
+
+def _uncalled(function: WrittenStep) -> Iterator[Sight]:
+    for node in function.nodes:
+        match node:
+            case ast.Return(value=ast.Name(id=name) | ast.Attribute(attr=name)):
+                yield node, {"named": quoted(name)}
+
+
 def _early_returns(function: WrittenStep) -> Iterator[Sight]:
     for loop in function.nodes if not function.constructs else ():
         if isinstance(loop, ast.For | ast.AsyncFor | ast.While):
@@ -572,6 +592,27 @@ _RULES = (
         _SEQUENCE,
         "{Line} returns a generator: it has a `for` in round brackets.",
         _LATER,
+    ),
+    SlipRule(
+        _commas,
+        _UNTYPED,
+        "tuple of 1,",
+        "",
+        "{Line} ends with a comma: that makes a tuple of one.",
+    ),
+    SlipRule(
+        _uncalled,
+        _UNTYPED,
+        "returns a function",
+        "",
+        "{Line} names {named} and does not call it: a call has round brackets.",
+    ),
+    SlipRule(
+        _calls_itself,
+        _RAISED,
+        "RecursionError",
+        "{Line} calls `{function}` inside itself, so no call comes to its end.",
+        "Which function is meant there?",
     ),
     SlipRule(
         _early_returns,

@@ -88,13 +88,13 @@ KEY: dict[str, str] = {
     RIGHT: "right",
     BY_LAYER.sign: "done by the layer",
     WRONG: "wrong",
-    "!": "error",
+    MARKS[Outcome.RAISED].sign: "error",
     ABSENT: "not written",
-    "…": "waits for an earlier step",
-    "∞": "too slow",
-    "☠": "crashed, or out of memory or output",
-    "⊘": "not accepted",
-    "?": "not judged (our fault)",
+    MARKS[Outcome.WAITS].sign: "waits for an earlier step",
+    MARKS[Outcome.TIMED_OUT].sign: "too slow",
+    MARKS[Outcome.CRASHED].sign: "crashed, or out of memory or output",
+    MARKS[Outcome.REJECTED].sign: "not accepted",
+    MARKS[Outcome.INFRASTRUCTURE].sign: "not judged (our fault)",
 }
 
 

@@ -430,10 +430,10 @@ class Softmax:
         return right(scores.flatten(2)).reshape(scores.shape)
 
     def softmax_without_the_shift(scores):
-        """Your softmax exponentiates the scores as they are, and large scores overflow.
+        """Your softmax exponentiates large scores without bringing them down, and they overflow.
 
         The shares depend only on the differences within a row, so you may shift each row before
-        you exponentiate it. How far, so that nothing overflows?
+        you exponentiate it. How far, and which way, so that nothing overflows?
         """
         exponentials = math.e**scores
         return exponentials / exponentials.sum(-1)[..., None]

@@ -59,6 +59,9 @@ SAID = {
     'def apply_mask(a, mask):\n    return np.where(mask == 1, a, "-1e9")': (
         "It returns an array that holds text, not numbers, but an array of shape"
     ),
+    "def apply_mask(a, mask):\n    return np.where(mask == 1, a, None)": (
+        "It returns an array that holds objects of Python, not numbers, but an array of shape"
+    ),
     "def softmax(a):\n    raise ValueError('Use another one.')": (
         "raises `ValueError: Use another one`."
     ),

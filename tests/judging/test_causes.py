@@ -449,6 +449,17 @@ def test_layers_that_share_weights_are_the_cause_of_what_a_layer_gives() -> None
     assert finding and finding.cause
 
 
+def test_two_numbers_of_a_small_layer_that_are_equal_by_chance_are_no_mistake() -> None:
+    """With 6 numbers that happens in 1 of 500,000 draws, and a class of right answers shares it."""
+    other = Linear(np.random.default_rng(0).standard_normal((4, 4)).astype(np.float32), None)
+    right = Linear(np.array([[-0.961], [0.503], [0.409], [-0.062], [0.961], [0.615]], "f4"), None)
+    wrong = Linear(np.array([[0.5], [-0.5], [0.5], [0.1], [0.5], [0.1]], "f4"), None)
+    wanted = LinearLayers((other, right), ResultSpec(("Wqkv", "Wo"), (None, None)))
+    assert judge_layers(wanted, Returned((other, right)), ()) is None
+    finding = judge_layers(wanted, Returned((other, wrong)), ())
+    assert finding and "its 6 numbers take only 2 values" in finding.fact
+
+
 def test_whole_numbers_that_are_too_large_for_a_browser_alone_are_told_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

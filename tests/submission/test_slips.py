@@ -301,6 +301,28 @@ IN_NUMPY = slips_in(r"""
 -scores = apply_mask(scores, create_causal_mask(x.shape[1]))
 +self.mask = getattr(self, 'mask', create_causal_mask(x.shape[1]))
 +            scores = apply_mask(scores, self.mask)
+# a step that calls itself: compute_attention_weights
+? ^Line \d+ calls `compute_attention_weights` inside itself
+-return softmax(scores)
++return compute_attention_weights(softmax(scores))
+# a function that is not called: compute_attention_weights
+? ^It returns a function, .*Line \d+ names `softmax` and does not call it
+-return softmax(scores)
++return softmax
+# a comma behind the result: project_output
+? ^It returns a list or tuple of 1, .*Line \d+ ends with a comma
+-return attention_output @ output_weights
++return attention_output @ output_weights,
+# a comma behind what is set: project_output
+? ^It returns a list or tuple of 1, .*Line \d+ ends with a comma
+-return attention_output @ output_weights
++out = attention_output @ output_weights,
++    return out
+# a variable that is misspelt as a function of the library: softmax
+? name 'exp' is not defined.*Did you mean `exps`\?
+-shifted = scores
++exps = scores - 0
++    shifted = exp
 """)
 IN_TORCH = slips_in(r"""
 # super().__init__() forgotten: MultiHeadAttention
