@@ -119,7 +119,7 @@ def test_only_of_several_files_one_has_to_be_left() -> None:
 
 
 def test_all_that_a_release_lacks_is_one_line() -> None:
-    cells = tuple(EnteredCell(f"check_{name}", name, 1.0) for name in ("deviation", "softmax"))
+    cells = tuple(EnteredCell(name, name, 1.0) for name in ("deviation", "softmax"))
     gradebook = ClassGradebook({"ada": GradebookEntry("ada", cells)}, ("ada",))
     read = replace(submission("ada"), asked=Asked(frozenset({"essay"}), sure=True))
     (told,) = found((read, verdict(read)), gradebook=gradebook)
