@@ -549,7 +549,7 @@ class Chain:
                 continue
             there = diagnose(call.reply, reference.reply.value, self.reference.form(step), ())
             if there:
-                fact = _first_wrong(step)
+                fact = _first_wrong(step, there.outcome)
                 named = Finding(there.outcome, fact, details=(there.message,))
                 return ChainVerdict(there.outcome, step, named)
         return ChainVerdict(finding.outcome, None, finding)
@@ -565,13 +565,15 @@ def _stopped(calls: list[StepCall], error: Exception) -> Finding:
     )
 
 
-def _first_wrong(step: str) -> str:
+def _first_wrong(step: str, outcome: Outcome = Outcome.WRONG_VALUES) -> str:
+    if outcome is Outcome.NOT_WRITTEN:
+        return f"{_TOGETHER} stop at `{step}`, which is not written yet."
     return f"{_TOGETHER} first go wrong at `{step}`."
 
 
 def broken_by(step: StepVerdict) -> ChainVerdict:
     """The verdict on a chain that would never end because of a step."""
-    fact = _first_wrong(step.name)
+    fact = _first_wrong(step.name, step.outcome)
     details = (step.finding.message,) if step.finding else ()
     return ChainVerdict(step.outcome, step.name, Finding(step.outcome, fact, details=details))
 

@@ -376,6 +376,8 @@ def _tell_marks(update: CourseUpdate) -> None:
 
 
 def _tell_next(update: CourseUpdate, directory: Path) -> None:
+    from autograder.course.creation import grade_command
+
     again = update.release_again
     for each in update.exercises:
         name, state = each.name, update.states.get(each.name)
@@ -388,8 +390,7 @@ def _tell_next(update: CourseUpdate, directory: Path) -> None:
         if update.hand_out_again(name):
             say("  who has it already moves that folder away and fetches again")
     for name in again:
-        one = "" if len(update.exercises) == 1 else f" --exercise {name}"
-        say(f"then: attn grade {_typed(directory)}{one}")
+        say(f"then: {grade_command(directory, name, update.exercises)}")
 
 
 def tell_release(course: Course, directory: Path, exercise: str, *, force: bool = False) -> None:
@@ -476,6 +477,7 @@ def extend(course: Path, student: str, exercise: str, until: str | None, remove:
 
     It is nbgrader's own extension, by which formgrader and the late penalties go.
     """
+    from autograder.course.creation import grade_command
     from autograder.course.students import extend, extensions, read_moment
     from autograder.reports.roll import time_words
 
@@ -490,8 +492,7 @@ def extend(course: Path, student: str, exercise: str, until: str | None, remove:
                 say(f"{name}: {each.student} has time until {time_words(each.until)}")
     if student:
         say("What being late costs is worked out anew with the next run.")
-        one = "" if len(found.exercises) == 1 else f" --exercise {_one(found, exercise)}"
-        say(f"next: attn grade {_typed(course)}{one}")
+        say(f"next: {grade_command(course, _one(found, exercise), found.exercises)}")
 
 
 @click.command(epilog=example('attn course hold ada numpy_single_head --because "we talk first"'))

@@ -11,6 +11,8 @@ import shlex
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
 
 from autograder.grading.class_task import GroupHandIn
 from autograder.grading.journal import stopped_at
@@ -20,12 +22,13 @@ from autograder.submission.cells import Asked
 from autograder.submission.file_text import is_notebook
 from autograder.submission.reading import Submission
 from autograder.values.exercise import CHECK_PREFIX, Exercise
-from autograder.values.sanitize import clean_line
+from autograder.values.sanitize import clean_line, listed
 from autograder.values.symbols import count, mark, number, why_not_graded
 from autograder.values.verdict import NOT_JUDGED, Outcome, Verdict
 
 _LONGEST_QUESTION = 200
 LONGEST_NAME = 40
+_LONGEST_ID = 255  # as long as a folder's name: in a command, an id is whole
 _DIFFER = " (so for the first of them; lines, names and numbers may be others for the rest)"
 FORMGRADER = "Enter points under Manual Grading in formgrader, then grade again."
 _BLANK = (Outcome.NOT_WRITTEN, *NOT_JUDGED)
@@ -38,8 +41,8 @@ class _HandIn:
     """What is told of the files that a student handed in.
 
     `file` is the one that counts, or else all that was handed in. `script` says whether a `.py`
-    counts, `beside` whether a notebook was read as well. `asked` is what the release had that a
-    notebook comes from.
+    counts, `beside` whether a notebook was read as well, `several` whether any other file was.
+    `asked` is what the release had that a notebook comes from.
     """
 
     student: str
@@ -47,6 +50,7 @@ class _HandIn:
     remarks: tuple[str, ...]
     script: bool
     beside: bool
+    several: bool
     asked: Asked | None = None
 
     @classmethod
@@ -54,7 +58,8 @@ class _HandIn:
         script = not read.rejected and not is_notebook(read.path)
         beside = script and any(is_notebook(path) for path, _ in read.digests)
         file = read.folder or read.path if read.rejected else read.path
-        return cls(read.student, str(file), read.remarks, script, beside, read.asked)
+        several = len(read.digests) > 1
+        return cls(read.student, str(file), read.remarks, script, beside, several, read.asked)
 
     def lacks(self, cell: EnteredCell) -> bool:
         """Whether the student's release did not have what this cell gives points for."""
@@ -135,7 +140,7 @@ def _not_judged(exercise: Exercise, verdicts: Sequence[Verdict]) -> Iterator[Fol
 def _removed(exercise: Exercise, gradebook: ClassGradebook) -> Iterator[FollowUp]:
     """Who was removed from the gradebook, and what was handed in is still there."""
     for student in gradebook.removed:
-        whom = clean_line(student, LONGEST_NAME)
+        whom = clean_line(student, _LONGEST_ID)
         why = "not in the gradebook any more, so the work is not graded and no export has a mark."
         cure = (
             f"If the student has left, take submitted/{whom}/{exercise.name} out, and the name out "
@@ -153,10 +158,14 @@ def _in_part(verdicts: Sequence[Verdict]) -> Iterator[FollowUp]:
             yield FollowUp("judged_in_part", (verdict.student,), why, cure)
 
 
-def _files(hand_ins: Iterable[_HandIn]) -> Iterator[FollowUp]:
-    told = [(each.student, remark) for each in hand_ins for remark in each.remarks]
-    cure = "Look at the files that were handed in; leave the one that counts, then grade again."
-    return _waiting("files", told, cure)
+def _files(hand_ins: Sequence[_HandIn]) -> Iterator[FollowUp]:
+    for several, cure in (
+        (True, "Look at the files that were handed in; leave the one that counts, grade again."),
+        (False, "Look at what was handed in; what was read of it counts."),
+    ):
+        found = (each for each in hand_ins if each.several is several)
+        told = [(each.student, remark) for each in found for remark in each.remarks]
+        yield from _waiting("files", told, cure)
 
 
 def _scripts(hand_ins: Sequence[_HandIn], gradebook: ClassGradebook) -> Iterator[FollowUp]:
@@ -175,12 +184,14 @@ def _older_releases(
 ) -> Iterator[FollowUp]:
     """Who was never asked something that has points now, since it came with a later release."""
     sure, guessed = [], []
-    for hand_in, cell in _not_asked(hand_ins, gradebook):
+    for hand_in, pairs in groupby(_not_asked(hand_ins, gradebook), key=itemgetter(0)):
+        names = [f"`{cell.shown_name}`" for _, cell in pairs]
+        lacks = f"{listed(names, longest=_LONGEST_ID)} {'is' if len(names) == 1 else 'are'} not in"
         if hand_in.asked and hand_in.asked.sure:
-            sure.append((hand_in.student, f"`{cell.shown_name}` is not in this student's release."))
+            sure.append((hand_in.student, f"{lacks} this student's release."))
         else:
-            why = "is not in the notebook: its release is older, or the cell was deleted."
-            guessed.append((hand_in.student, f"`{cell.shown_name}` {why}"))
+            why = "the notebook: its release is older, or the cell was deleted."
+            guessed.append((hand_in.student, f"{lacks} {why}"))
     cure = (
         f"Have them fetch {exercise.name} again, add their work and hand it in (`attn course "
         "check` says whether the exchange has the new release); or enter points in formgrader."
@@ -281,8 +292,8 @@ def _questions(exercise: Exercise, gradebook: ClassGradebook) -> Iterator[Follow
     """What students ask about their marks, as long as nobody has answered."""
     for student, record in sorted(gradebook.records.items()):
         for each in record.waiting:
-            why = f"asks about the mark: {clean_line(each.text, _LONGEST_QUESTION)}"
-            whom = shlex.quote(clean_line(student, LONGEST_NAME))
+            why = f"asks about the mark: “{clean_line(each.text, _LONGEST_QUESTION)}”."
+            whom = shlex.quote(clean_line(student, _LONGEST_ID))
             command = f"attn course question {whom} {exercise.name} --answer WORDS"
             cure = f"Answer it on the student's page: `{command}`"
             if each.file and record.late:
@@ -307,7 +318,7 @@ def _groups(groups: Sequence[GroupHandIn]) -> Iterator[FollowUp]:
 def _held(exercise: Exercise, gradebook: ClassGradebook) -> Iterator[FollowUp]:
     for student, record in sorted(gradebook.records.items()):
         if record.held:
-            whom = shlex.quote(clean_line(student, LONGEST_NAME))
+            whom = shlex.quote(clean_line(student, _LONGEST_ID))
             cure = f"Give it out: `attn course hold {whom} {exercise.name} --release`"
             why = f"the mark is held back: {record.held}."
             yield FollowUp("held", (student,), why, cure)

@@ -81,7 +81,8 @@ def new(
         exercises=chosen,
     )
     out().print(f"made the course {made.directory} with {', '.join(chosen)}")
-    tell_release(made, directory, chosen[0])
+    for name in chosen:
+        tell_release(made, directory, name)
 
 
 def _not_optional(solutions: Path) -> tuple[str, ...]:

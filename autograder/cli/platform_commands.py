@@ -339,6 +339,7 @@ def _marks(path: Path, exercise: str | None) -> tuple[Mapping[str, StudentMark],
 def _marks_of_course(
     course: Course, name: str
 ) -> tuple[Mapping[str, StudentMark], tuple[str, ...]]:
+    from autograder.course.creation import grade_command
     from autograder.course.gradebook_entries import read_gradebook
     from autograder.course.students import CourseHandIns
     from autograder.platforms.mark_export import class_marks
@@ -353,7 +354,7 @@ def _marks_of_course(
         raise KitError(
             f"nobody has a mark in {name}",
             place=str(course.directory),
-            cure=f"run `attn grade {shlex.quote(str(course.directory))}` first",
+            cure=f"run `{grade_command(course.directory, name, course.exercises)}` first",
         )
     return marks, gradebook.enrolled
 

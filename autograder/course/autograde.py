@@ -39,7 +39,13 @@ from autograder.course.adoption import (
     left_to_nbgrader,
 )
 from autograder.course.course_records import add_missing_files, deliver_pages
-from autograder.course.creation import Course, notebook_name, read_course, temporary_folder
+from autograder.course.creation import (
+    Course,
+    grade_command,
+    notebook_name,
+    read_course,
+    temporary_folder,
+)
 from autograder.course.gradebook import AttemptLatePenalties, refuse_stale_release
 from autograder.course.gradebook_entries import read_gradebook
 from autograder.course.graded_notebook import check_cells, finished, shows
@@ -324,7 +330,8 @@ class CourseAutograde(AnyName, Autograde):
         if not matched:  # nbgrader reports it in its own words
             super().start()
             return
-        for exercise in sorted({exercise for exercise, _ in matched}):
+        exercises = sorted({exercise for exercise, _ in matched})
+        for exercise in exercises:
             with open_gradebook(course, read_settings(course), exercise) as (_, notebook):
                 refuse_stale_release(course, course.exercise(exercise), notebook)
         with (
@@ -338,10 +345,10 @@ class CourseAutograde(AnyName, Autograde):
                 super().start()
             finally:
                 self.coursedir.submitted_directory = own
-        self.log.info(
-            "For the pages, the table of the class and what needs you: attn grade %s",
-            course.directory,
+        commands = " && ".join(
+            grade_command(course.directory, name, course.exercises) for name in exercises
         )
+        self.log.info("For the pages, the table of the class and what needs you: %s", commands)
 
     def init_destination(self, assignment_id: str, student_id: str) -> bool:
         """Return whether to grade, which includes what an earlier run left half graded."""

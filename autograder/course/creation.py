@@ -13,7 +13,7 @@ import re
 import shutil
 import tempfile
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -184,6 +184,12 @@ HEAD = "# What grading this course relies on. Keep the solutions out of source/.
 LARGEST_FACTS = 1 << 16  # bytes
 WRITABLE = "free disk space, or get permission to write there; then run the command again"
 NOT_COPIED = shutil.ignore_patterns("__pycache__", ".*", "*.pyc")
+
+
+def grade_command(directory: Path, name: str, exercises: Sized) -> str:
+    """Return the command that grades `name` in the course `directory`, which has `exercises`."""
+    one = "" if len(exercises) == 1 else f" --exercise {name}"
+    return f"attn grade {quote(str(directory))}{one}"
 
 
 @dataclass(frozen=True)

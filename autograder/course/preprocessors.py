@@ -33,7 +33,8 @@ from autograder.course.intake import (
 )
 from autograder.course.students import counting_folder
 from autograder.submission.cells import ASKED
-from autograder.values.symbols import Protection
+from autograder.values.sanitize import LONGEST_NAME, clean_line
+from autograder.values.symbols import Protection, why_not_graded
 
 Result = tuple[NotebookNode, ResourcesDict]
 NO_MARK = "no_mark"  # in nbgrader's resources: nothing that counts was judged
@@ -138,6 +139,9 @@ class WriteVerdict(NbGraderPreprocessor):
         if attempt:
             facts[SECONDS_BEFORE] = attempt.seconds_before
         facts[NO_MARK] = has_no_mark(verdict, attempt)
+        if facts[NO_MARK]:
+            who = clean_line(verdict.student, LONGEST_NAME)
+            self.log.warning("%s is not graded: %s", who, why_not_graded(verdict))
         result = with_verdict(source, verdict, exercise, attempt)
         facts[NOT_ASKED] = nb.metadata.get(NOT_ASKED, ())
         for name in (LAID_OUT, NOT_ASKED):

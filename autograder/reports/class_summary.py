@@ -198,9 +198,12 @@ def _broken(verdict: Verdict, broken: int) -> str:
     before = [n for n in right if n < broken]
     after = [n for n in right if n > broken]
     first = first_missed(verdict)
+    missing = {n for n, s in enumerate(verdict.steps, 1) if s.outcome is Outcome.NOT_WRITTEN}
     if 0 < first < broken:  # joined, its fault does not show before
-        end = f"joined end to end, the first difference shows at step {broken}"
-        return f"Step {first}, judged alone, is not right yet, so look there first; {end}."
+        stops = "your steps stop" if broken in missing else "the first difference shows"
+        alone = ", judged alone, is not right yet, so look there"
+        lead = " is not written yet, so write it" if first in missing else alone
+        return f"Step {first}{lead} first; joined end to end, {stops} at step {broken}."
     if broken in right:
         return (
             f"{_sentence(_are(before + [broken]))} right alone; joined, the first difference "
@@ -208,7 +211,7 @@ def _broken(verdict: Verdict, broken: int) -> str:
         )
     known = [f"{_are(before)} right"] if before else []
     known += [f"{_are(after)} right given correct inputs"] if after else []
-    if verdict.steps[broken - 1].outcome is Outcome.NOT_WRITTEN:
+    if broken in missing:
         end = f"your chain stops at step {broken}, which is not written yet, so continue there"
     else:
         end = f"your chain breaks at step {broken}, so look there first"

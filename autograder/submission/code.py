@@ -348,6 +348,7 @@ def _edited(text: str, edits: Iterator[Edit]) -> str:
 MOST_LINES, MOST_MARKS = 20_000, 100_000
 _PACKED = (".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".bz2", ".xz")
 _EXPORTED = (".html", ".htm", ".pdf")
+_OPENED = re.compile(r"""open_exercise\(["'](\w{1,80})["']""")
 _PROSE = {"markdown": "a Markdown cell", "raw": "a raw cell"}
 
 
@@ -418,11 +419,21 @@ def code_in(texts: Texts, file: Path, exercise: Exercise) -> Code:
         if cell.strip() not in ("", "True", "pass")
     ]
     cells = tuple(cell for _, cell in run)
-    remarks = (*texts.remarks, *remarks)
+    remarks = (*texts.remarks, *_of_another(texts.code, file, exercise), *remarks)
     needs = needed_python(cells, {step.name for step in exercise.steps}, texts.python)
     unrun = not_run(unread, exercise)
     origin = tuple(number for number, _ in run)
     return Code(file, cells, remarks, unrun, texts.digest, needs, texts.asked, origin)
+
+
+def _of_another(code: Sequence[str], file: Path, exercise: Exercise) -> Iterator[str]:
+    """Say so where a notebook opens another exercise and not this one."""
+    opened = [name for text in code for name in _OPENED.findall(text)]
+    if opened and exercise.name not in opened:
+        yield (
+            f"{file_name(file)} is the notebook of `{opened[0]}`: hand in that of "
+            f"`{exercise.name}`, if you have done it."
+        )
 
 
 def not_the_file(file: Path, exercise: Exercise) -> str:

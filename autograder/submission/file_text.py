@@ -32,6 +32,8 @@ _MOST_TOKENS = 3_000_000
 
 
 # What a plain text has nowhere: other ends of lines, null bytes, DOS's end mark, byte order marks.
+# How zip, gzip, RAR and 7z files begin.
+_PACKED = (b"PK\x03\x04", b"\x1f\x8b\x08", b"Rar!\x1a", b"7z\xbc\xaf")
 _ODD = (b"\r", b"\0", b"\x1a", codecs.BOM_UTF8)
 
 
@@ -65,6 +67,13 @@ def digest_of(content: bytes) -> str:
 
 def _text(content: bytes, file: Path) -> Text:
     name = file_name(file)
+    if content.startswith(_PACKED):
+        raise Unreadable(f"{name} is packed, whatever its name says: unpack it, and hand in that.")
+    if is_notebook(file) and content.lstrip().startswith(b"<"):
+        raise Unreadable(
+            f"{name} is a web page and no notebook: download the notebook itself from JupyterLab "
+            "and hand it in."
+        )
     read = _decoded(content, name)
     if not is_plain(read.text):
         lines = with_plain_lines(read.text)

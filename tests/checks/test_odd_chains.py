@@ -131,6 +131,15 @@ def test_the_graders_tell_a_student_of_an_odd_projection() -> None:
         assert "queries, keys, values" in finding.details[0]
 
 
+def test_a_chain_of_which_nothing_is_written_stops_and_does_not_go_wrong() -> None:
+    (verdict,) = graded(NUMPY, "x = 1\n")
+    assert verdict.chain.outcome is Outcome.NOT_WRITTEN and verdict.chain.finding
+    assert verdict.chain.finding.fact == (
+        "Run one after the other, your own steps stop at `initialize_weights`, which is not "
+        "written yet."
+    )
+
+
 def test_a_projection_that_unpacks_gets_full_marks_in_the_sandbox() -> None:
     ends = ("(part for part in parts)", "map(np.asarray, parts)", "np.array(parts)")
     for verdict in graded(NUMPY, *(solution(NUMPY) + PROJECTED.format(end) for end in ends)):

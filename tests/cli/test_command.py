@@ -95,9 +95,11 @@ def test_without_a_course_the_exercise_has_to_be_said(tmp_path: Path) -> None:
 
 def test_a_course_that_nobody_has_handed_in_to_is_refused(tmp_path: Path) -> None:
     course = tmp_path / "course"
-    made = attn("course", "new", course, "--exercise", NAME)
-    assert made.code == RIGHT and "nbgrader generate_assignment" in made.out
-    error = told_error(attn("grade", course))
+    names = (NAME, "vit_multi_head")
+    made = attn("course", "new", course, *(x for name in names for x in ("--exercise", name)))
+    assert made.code == RIGHT
+    assert all(f"nbgrader generate_assignment {name}\n" in made.out for name in names)
+    error = told_error(attn("grade", course, "--exercise", NAME))
     assert "nobody has handed in" in error["error"]
     assert error["where"] == str(course / "submitted") and "collect" in error["cure"]
     there = told_error(attn("course", "demo", course))

@@ -22,6 +22,7 @@ from autograder.reports.roll import (
     StudentRecord,
     write_follow_ups,
 )
+from autograder.submission.cells import Asked
 from autograder.submission.reading import Submission
 from autograder.values.verdict import Finding, Outcome, Verdict
 from support import verdicts
@@ -106,6 +107,23 @@ def test_a_file_that_was_not_read_and_a_remark_are_told_apart() -> None:
         (carl, verdict(carl)),
     )
     assert told == [("files", ("ada",), other), ("remark", ("ada", "ben"), "`np.matrix` …")]
+
+
+def test_only_of_several_files_one_has_to_be_left() -> None:
+    one = submission("ada", "", "x.ipynb", "x.ipynb was saved as Latin-1.")
+    files = ((one.path, "1"), (one.path.with_name("y.ipynb"), "2"))
+    for digests, cure in ((files, "leave the one that counts"), (files[:1], "what was read of it")):
+        read = replace(one, digests=digests)
+        (told,) = find_follow_ups(EXERCISE, [verdict(read)], [read], ClassGradebook())
+        assert told.kind == "files" and cure in told.cure
+
+
+def test_all_that_a_release_lacks_is_one_line() -> None:
+    cells = tuple(EnteredCell(name, name, 1.0) for name in ("deviation", "softmax"))
+    gradebook = ClassGradebook({"ada": GradebookEntry("ada", cells)}, ("ada",))
+    read = replace(submission("ada"), asked=Asked(frozenset({"essay"}), sure=True))
+    (told,) = found((read, verdict(read)), gradebook=gradebook)
+    assert told[2] == "`deviation`, `softmax` are not in this student's release."
 
 
 def test_remarks_that_differ_only_by_line_are_told_once() -> None:
@@ -257,6 +275,6 @@ def test_who_asks_with_a_hand_in_that_is_late_is_told_to_need_more_time() -> Non
     for record, late in ((asked, True), (replace(asked, due=due + timedelta(days=2)), False)):
         gradebook = ClassGradebook(records={"ada l": record})
         (told,) = find_follow_ups(EXERCISE, [], [], gradebook)
-        assert "asks about the mark: Why?" in told.reason
+        assert "asks about the mark: “Why?”." in told.reason
         assert "attn course question 'ada l' numpy_single_head --answer WORDS" in told.cure
         assert ("attn course extend 'ada l'" in told.cure) is late

@@ -27,7 +27,7 @@ from nbgrader.utils import compute_checksum
 
 from autograder.course import create_course, read_course
 from autograder.course.autograde import CourseAutograde, HarmlessRecord
-from autograder.course.creation import Course
+from autograder.course.creation import Course, grade_command
 from autograder.course.gradebook import write_gradebook
 from autograder.course.graded_attempts import AttemptRules
 from autograder.course.graded_notebook import finished, with_verdict
@@ -426,6 +426,14 @@ def test_a_check_cell_holds_the_words_and_then_one_number(stock: Stock) -> None:
             assert set(words.data) == {"text/plain", "text/html"}
             assert result.output_type == "execute_result"
             assert float(result.data["text/plain"]) == SCORES[student][f"check_{step}"]
+
+
+def test_autograde_names_who_is_not_graded_and_a_command_that_works(stock: Stock) -> None:
+    _, log = stock
+    assert f"{UNREAD} is not graded: {TOY}.ipynb is not a notebook" in log
+    several = grade_command(Path("my course"), TOY, (TOY, "another"))
+    assert several == f"attn grade 'my course' --exercise {TOY}"
+    assert grade_command(Path("course"), TOY, (TOY,)) == "attn grade course"
 
 
 def test_a_broken_notebook_is_told_in_words(stock: Stock) -> None:

@@ -204,7 +204,7 @@ def test_a_question_about_a_mark_is_listed_answered_and_its_end_is_on_the_page(
     request = course.submitted(NAME, WRONG) / "regrade-request.txt"
     request.write_bytes(b"Why is <b>step 5</b> wrong?\x1b[31m" + b"\xff" + b"x" * 10_000)
     said = graded(course)
-    assert f"{WRONG} (Ben Okoro): asks about the mark: Why is <b>step 5</b> wrong?" in said
+    assert f"{WRONG} (Ben Okoro): asks about the mark: “Why is <b>step 5</b> wrong?" in said
     page = page_of(course, WRONG)
     assert "Why is &lt;b&gt;step 5" in page and "has not answered yet" in page
     (asked,) = (each for each in needs_you(course) if each["kind"] == "question")

@@ -440,6 +440,12 @@ WRITTEN = {n: Outcome.NOT_WRITTEN for n in range(6, 12)}
             "first difference shows at step 8.",
         ),
         (
+            {n: Outcome.NOT_WRITTEN for n in range(1, 12)},
+            breaks(2, Outcome.NOT_WRITTEN),
+            "Step 1 is not written yet, so write it first; joined end to end, your steps stop at "
+            "step 2.",
+        ),
+        (
             {1: QUERY_AXIS} | LATER,
             breaks(1),
             "Steps 2 to 4 are right given correct inputs; your chain breaks at step 1, so look "

@@ -214,13 +214,13 @@ def test_an_empty_file_is_read_and_holds_nothing(handed: Handed, text: str, name
         ('{\n  "cells": [\n    oops', "not valid JSON (line 3)"),
         ("", "is empty"),
         ("[" * 100_000, "not valid JSON"),
-        ("<!DOCTYPE html>", "not valid JSON"),
+        ("\n<!DOCTYPE html>", "is a web page and no notebook: download"),
         ("[]", "no list of cells"),
         ('{"cells": 3}', "no list of cells"),
         ('{"nbformat": 4}', "no list of cells"),
         ("null", "no list of cells"),
         ("{}".encode("utf-16"), "no list of cells"),
-        (b"PK\x03\x04\x00\xff", "is not text (byte 5)"),
+        (b"PK\x03\x04\x00\xff", "is packed, whatever its name says: unpack it"),
     ],
     ids="text cut empty deep page list number none null UTF-16 zip".split(),
 )
@@ -229,6 +229,18 @@ def test_what_is_no_notebook_is_told_in_a_sentence(
 ) -> None:
     sentence = told(handed(content, f"{NAME}.ipynb"))
     assert words in sentence and f"{NAME}.ipynb" in sentence
+
+
+def test_the_notebook_of_another_exercise_is_read_and_a_remark_says_whose_it_is(
+    handed: Handed,
+) -> None:
+    opened = [code(f'check = open_exercise("{name}")') for name in ("vit_multi_head", NAME)]
+    (remark,) = handed(notebook(opened[0], code("x = 1")), "work.ipynb").remarks[-1:]
+    assert remark == (
+        f"work.ipynb is the notebook of `vit_multi_head`: hand in that of `{NAME}`, if you have "
+        "done it."
+    )
+    assert handed(notebook(*opened), f"{NAME}.ipynb").remarks == ()
 
 
 def test_a_script_that_is_not_utf_8_is_read_and_a_remark_says_where(
