@@ -142,10 +142,17 @@ _python_number, _numpy_number = random.random, np.random.random_sample
 def _drawn() -> dict[str, Any]:
     """Draw a number from each generator that all code shares."""
     drawn: dict[str, Any] = {wire.PYTHON_SEED: _python_number(), wire.NUMPY_SEED: _numpy_number()}
-    if torch := sys.modules.get("torch"):
-        number = torch.empty((), dtype=torch.int64, device="cpu").random_()
-        drawn[wire.TORCH_SEED] = number.item()
+    if "torch" in sys.modules:
+        drawn[wire.TORCH_SEED] = _drawn_into().random_().item()
     return drawn
+
+
+@functools.cache
+def _drawn_into() -> Any:
+    """Return the tensor that PyTorch's numbers go into: to make one takes longer than to draw."""
+    torch = sys.modules["torch"]
+    with torch.inference_mode(False):  # or it could be changed in that mode only
+        return torch.empty((), dtype=torch.int64, device="cpu")
 
 
 class Missing(Exception):

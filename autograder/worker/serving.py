@@ -248,7 +248,7 @@ class Session:
         self._late_imports.told = False
         reply: dict[str, Any]
         if header["op"] == "load":
-            sources = [payload.take(size).decode("utf-8") for size in header["cells"]]
+            sources = [str(payload.take(size), "utf-8") for size in header["cells"]]
             if header["packages"]:
                 ImportGuard(header["packages"], self._lines.keys()).install()
                 sys.meta_path.insert(0, self._late_imports)

@@ -184,8 +184,8 @@ def decode(facts: Any, payload: Payload, depth: int = 0) -> Value:
 class Payload:
     """The raw bytes behind a header, handed out array by array, in order."""
 
-    def __init__(self, data: bytes) -> None:
-        self._data = data
+    def __init__(self, data: bytes | memoryview) -> None:
+        self._data = memoryview(data)  # of which nothing is copied here
         self._taken = 0
 
     def __len__(self) -> int:
@@ -195,7 +195,7 @@ class Payload:
         """Return the same bytes, to be taken from the first one on."""
         return Payload(self._data)
 
-    def take(self, count: int) -> bytes:
+    def take(self, count: int) -> memoryview:
         """Return the next `count` bytes; raise `WireError` when there are fewer."""
         if count > len(self._data) - self._taken:
             raise WireError("the payload is shorter than its arrays")
@@ -355,9 +355,10 @@ class FrameBuffer:
         whole = PREFIX.size + head + size
         if len(held) < whole:
             return None
-        frame = bytes(held[PREFIX.size : whole])
+        with memoryview(held) as view:  # to cut the bytes themselves would copy them thrice
+            frame = bytes(view[PREFIX.size : whole - size]), bytes(view[whole - size : whole])
         del held[:whole]
-        return frame[:head], frame[head:]
+        return frame
 
 
 # What of a student's value can cross the wire, and in which form.

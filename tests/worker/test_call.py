@@ -73,3 +73,11 @@ def test_a_generator_gives_its_numbers_before_it_can_be_asked_again() -> None:
 def test_a_method_that_is_not_there_is_called_missing() -> None:
     with pytest.raises(Missing, match="backwards"):
         performed(Doubling, "backwards")
+
+
+def test_numbers_are_drawn_outside_the_inference_mode_that_code_left_on() -> None:
+    import torch
+
+    with torch.inference_mode():
+        performed(Doubling().afresh)
+    assert performed(Doubling().afresh).observations == []
