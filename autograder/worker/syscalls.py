@@ -15,13 +15,6 @@ import struct
 from contextlib import suppress
 from typing import Any
 
-try:
-    import pyseccomp as seccomp
-
-    WHY_NOT = ""
-except (ImportError, RuntimeError) as error:  # the package, or the library behind it
-    WHY_NOT = f"libseccomp cannot be used: {error}"
-
 _NAMES = """
 read write open close stat fstat lstat poll lseek mmap mprotect munmap brk rt_sigaction
 rt_sigprocmask rt_sigreturn pread64 pwrite64 readv writev access pipe select sched_yield mremap
@@ -58,8 +51,10 @@ def assemble() -> bytes:
     A call that is not on the list fails with EPERM, or with ENOSYS when libseccomp does
     not know it: programs fall back from a call that does not exist.
     """
-    if WHY_NOT:
-        raise RuntimeError(WHY_NOT)
+    try:  # not at the top: only the host's import path may lead to it
+        import pyseccomp as seccomp
+    except (ImportError, RuntimeError) as error:  # the package, or the library behind it
+        raise RuntimeError(f"libseccomp cannot be used: {error}") from error
     native = seccomp.Arch.NATIVE
     rules = seccomp.SyscallFilter(seccomp.ERRNO(errno.EPERM))
     rules.set_attr(seccomp.Attr.ACT_BADARCH, seccomp.KILL_PROCESS)
@@ -89,7 +84,7 @@ def assemble() -> bytes:
             allow(name, equal(1, command))
     for command in _PRCTLS:
         allow("prctl", equal(0, command))
-    known = [number for number in range(_TABLE_END) if _known(number)]
+    known = [number for number in range(_TABLE_END) if _known(seccomp, number)]
     for number in range(max(known) + 1, _TABLE_END):
         rules.add_rule(seccomp.ERRNO(errno.ENOSYS), number)
     return _exported(rules)
@@ -122,9 +117,9 @@ def for_process(program: bytes, places: tuple[int, ...], pid: int) -> bytes:
     return bytes(narrowed)
 
 
-def _known(number: int) -> bool:
+def _known(library: Any, number: int) -> bool:
     try:
-        seccomp.resolve_syscall(seccomp.Arch.NATIVE, number)
+        library.resolve_syscall(library.Arch.NATIVE, number)
     except ValueError:
         return False
     return True

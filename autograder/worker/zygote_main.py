@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterable
 from typing import NoReturn
 
-from autograder.worker import confinement
+from autograder.worker import confinement, syscalls
 from autograder.worker.control import Control, Layers, Plan, ProcessStats
 
 # The zygote's memory in huge pages, so that a fork copies few page tables.
@@ -100,8 +100,6 @@ def _find_layers(plan: Plan) -> tuple[Layers, dict[str, str]]:
         if not abi:
             missing["landlock"] = _why_no_landlock(ctypes.get_errno())
     if "seccomp" not in plan.without:
-        # Not at the top: it may take the host's import path to find its package.
-        syscalls = importlib.import_module("autograder.worker.syscalls")
         try:
             program = syscalls.assemble()  # before the root changes: it looks for libseccomp
         except (OSError, RuntimeError) as error:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import errno
 import struct
+import subprocess
+import sys
 import types
 from collections.abc import Callable, Iterator
 
@@ -87,16 +89,21 @@ def machine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
             rules.remove_arch(here)
             # Rules are given by the numbers of this machine: one that has no name here has no
             # translation. `test_a_call_that_nobody_knows_does_not_exist` is about those.
-            monkeypatch.setattr(syscalls, "_known", lambda call: call == syscalls._TABLE_END - 1)
+            monkeypatch.setattr(syscalls, "_known", lambda _, call: call == syscalls._TABLE_END - 1)
         return rules
 
     there.SyscallFilter = filter_there
-    monkeypatch.setattr(syscalls, "seccomp", there)
+    monkeypatch.setitem(sys.modules, "pyseccomp", there)
     return arch, syscalls.assemble()
 
 
 def allowed_names() -> Iterator[str]:
     yield from syscalls._NAMES.split()
+
+
+def test_libseccomp_is_looked_for_when_the_host_has_said_where_packages_are() -> None:
+    check = "import sys, autograder.worker.zygote_main; sys.exit('pyseccomp' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
 
 
 def test_every_name_on_the_list_is_known_to_libseccomp() -> None:
