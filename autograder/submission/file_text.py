@@ -72,7 +72,7 @@ def _text(content: bytes, file: Path) -> Text:
     if is_notebook(file) and content.lstrip().startswith(b"<"):
         raise Unreadable(
             f"{name} is a web page and no notebook: download the notebook itself from JupyterLab "
-            "and hand it in."
+            "and hand in that one."
         )
     read = _decoded(content, name)
     if not is_plain(read.text):

@@ -281,7 +281,7 @@ def test_a_card_leads_with_what_is_right_then_the_one_thing_to_look_at_and_folds
     page = shown._repr_html_()
     order = [
         "✓ The shape of the result is right",
-        "<strong style='display:block;margin:.4em 0'>Your softmax exponentiates the scores",
+        "<strong style='display:block;margin:.4em 0'>Your softmax exponentiates large scores",
         "In the check “scores as large",
         "<table",
         "<summary>Hint 1 of 3",
